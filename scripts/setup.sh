@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs what the build and the tests need on a bare Debian 12. Needs root (or sudo); safe to repeat.
+#   scripts/setup.sh         what `make build` and `make test` need
+#   scripts/setup.sh bench   also the peers that `make bench` measures against
+#   scripts/setup.sh fuzz    also clang's fuzzer runtime
+set -eu
+
+build_packages="g++ cmake ninja-build ccache make pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev
+  libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libgtest-dev jq clang-format-14 git ca-certificates"
+bench_packages="libbenchmark-dev openmpi-bin libopenmpi-dev libgloo-dev"
+fuzz_packages="clang-14 libclang-rt-14-dev"
+
+packages=$build_packages
+for extra in "$@"; do
+  case "$extra" in
+    bench) packages="$packages $bench_packages" ;;
+    fuzz) packages="$packages $fuzz_packages" ;;
+    *) echo "setup.sh: unknown part '$extra' (known: bench, fuzz)" >&2; exit 2 ;;
+  esac
+done
+
+missing=
+for package in $packages; do
+  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup.sh: needs root to install:$missing" >&2; exit 3; }
+  as_root=sudo
+fi
+echo "setup.sh: installing$missing" >&2
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include "cli/subcommands.h"
+#include "core/finding_table.h"
+#include "core/spelling.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::KeyValues;
+
+Document explain_finding(const core::FindingEntry& entry) {
+  Document document{.command = "explain"};
+  document.result = {{"id", entry.id},
+                     {"severity", severity_name(entry.severity)},
+                     {"layer", layer_name(entry.layer)},
+                     {"meaning", entry.meaning},
+                     {"cause", entry.cause},
+                     {"cure", entry.cure}};
+  document.body.emplace_back(KeyValues{{{"finding", std::string(entry.id)},
+                                        {"severity", severity_name(entry.severity)},
+                                        {"layer", layer_name(entry.layer)},
+                                        {"meaning", std::string(entry.meaning)},
+                                        {"cause", std::string(entry.cause)},
+                                        {"cure", std::string(entry.cure)}}});
+  return document;
+}
+
+Document explain_caveat(const core::CaveatEntry& entry) {
+  Document document{.command = "explain"};
+  document.result = {{"id", entry.id}, {"meaning", entry.meaning}, {"cure", entry.cure}};
+  document.body.emplace_back(KeyValues{{{"caveat", std::string(entry.id)},
+                                        {"meaning", std::string(entry.meaning)},
+                                        {"cure", std::string(entry.cure)}}});
+  return document;
+}
+
+Document explain_term(const core::TermEntry& entry) {
+  Document document{.command = "explain"};
+  document.result = {{"word", entry.word}, {"meaning", entry.meaning}};
+  document.body.emplace_back(KeyValues{{{std::string(entry.word), std::string(entry.meaning)}}});
+  return document;
+}
+
+Document list_everything() {
+  Document document{.command = "explain"};
+  core::Json words = core::Json::array();
+  KeyValues findings, caveats, terms;
+  for (const auto* entry : core::all_findings())
+    findings.rows.emplace_back(entry->id, entry->meaning), words.push_back(entry->id);
+  for (const auto* entry : core::all_caveats())
+    caveats.rows.emplace_back(entry->id, entry->meaning), words.push_back(entry->id);
+  for (const auto* entry : core::all_terms())
+    terms.rows.emplace_back(entry->word, entry->meaning), words.push_back(entry->word);
+  document.result = {{"known", words}};
+  document.body = {core::Heading{"Findings"}, findings, core::Heading{"Caveats"}, caveats,
+                   core::Heading{"Terms"},    terms};
+  return document;
+}
+
+int explain(const Shell& shell, const std::string& word) {
+  if (word.empty()) return shell.finish(list_everything());
+  if (const auto* entry = core::find_finding(word)) return shell.finish(explain_finding(*entry));
+  if (const auto* entry = core::find_caveat(word)) return shell.finish(explain_caveat(*entry));
+  if (const auto* entry = core::find_term(word)) return shell.finish(explain_term(*entry));
+  std::vector<std::string_view> known;
+  for (const auto* entry : core::all_findings()) known.push_back(entry->id);
+  for (const auto* entry : core::all_caveats()) known.push_back(entry->id);
+  for (const auto* entry : core::all_terms()) known.push_back(entry->word);
+  const std::string near = core::nearest_word(word, known);
+  return shell.fail(core::input_error(
+      fmt::format("nothing is known of '{}'", word),
+      near.empty() ? "`comm-probe explain` lists everything" : "did you mean '" + near + "'?"));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("explain", "a finding, its cause and cure; a term of the field")
+          ->group("Compare");
+  auto word = std::make_shared<std::string>();
+  app->add_option("WORD", *word,
+                  "a finding id (curve.plateau-low) or a term (busbw); without it: the list");
+  app->footer("Example:\n  comm-probe explain busbw");
+  shell.add_common_flags(*app);
+  app->callback([&shell, word] { shell.run([&shell, word] { return explain(shell, *word); }); });
+}
+
+}  // namespace comm_probe::cli

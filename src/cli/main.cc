@@ -1,0 +1,16 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli/subcommands.h"
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);
+  try {
+    return comm_probe::cli::run_program(argc, argv);
+  } catch (const std::exception&
+               error) {  // exceptions stay inside libraries; one that gets here is ours to mend
+    std::fprintf(stderr, "comm-probe: bug in comm-probe: %s\n", error.what());
+    return 4;
+  }
+}

@@ -1,0 +1,58 @@
+// What every subcommand shares: the common flags, the output, the exit status. A subcommand is one
+// file that defines
+//   void add_NAME(CLI::App& root, Shell& shell);
+// and stands in the table of subcommands.cc; its callback stores what to do with shell.run(...).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "core/document.h"
+#include "core/result.h"
+#include "report/report.h"
+
+namespace comm_probe::cli {
+
+class Shell {
+ public:
+  // Adds --json --output --color -q -v --explain to a subcommand.
+  void add_common_flags(CLI::App& app);
+  // What the command line asks for; called from a subcommand's callback, done after parsing.
+  void run(std::function<int()> action) { action_ = std::move(action); }
+  int perform() { return action_ ? action_() : 0; }
+
+  // Prints the document as asked for; returns its exit status.
+  int finish(const core::Document& document) const;
+  // One line on stderr; returns the exit status of the error.
+  int fail(const core::Error& error) const;
+
+  bool json() const { return json_; }
+  bool explain() const { return explain_; }
+  bool verbose() const { return verbose_; }
+  bool quiet() const { return quiet_; }
+  // Progress goes to stderr, only when it is a terminal.
+  void progress(const std::string& text) const;
+  void end_progress() const;
+
+ private:
+  report::TextStyle style() const;
+
+  bool json_ = false;
+  bool quiet_ = false;
+  bool verbose_ = false;
+  bool explain_ = false;
+  std::string output_ = {};
+  std::string color_ = "auto";
+  std::function<int()> action_ = {};
+};
+
+// Options whose text is parsed by core/units.h; the message of a bad value is the parser's own.
+CLI::Option* add_bytes(CLI::App& app, const std::string& flags, core::Bytes& target,
+                       const std::string& help);
+CLI::Option* add_duration(CLI::App& app, const std::string& flags, core::Duration& target,
+                          const std::string& help);
+CLI::Option* add_bandwidth(CLI::App& app, const std::string& flags, core::Bandwidth& target,
+                           const std::string& help);
+
+}  // namespace comm_probe::cli

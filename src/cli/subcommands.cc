@@ -1,0 +1,7 @@
+#include "cli/subcommands.h"
+
+namespace comm_probe::cli {
+
+void add_subcommands(CLI::App& root, Shell& shell) { add_explain(root, shell); }
+
+}  // namespace comm_probe::cli

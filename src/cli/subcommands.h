@@ -1,0 +1,16 @@
+// The subcommands, grouped by the four steps of the method: calculate, look, measure, compare.
+#pragma once
+
+#include "cli/shell.h"
+
+namespace comm_probe::cli {
+
+void add_explain(CLI::App& root, Shell& shell);
+
+// All of the above, in the order of the help.
+void add_subcommands(CLI::App& root, Shell& shell);
+
+// The whole program: parse, run, exit status.
+int run_program(int argc, char** argv);
+
+}  // namespace comm_probe::cli

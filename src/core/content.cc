@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/input.h"
+
+namespace comm_probe::core {
+namespace {
+
+struct Magic {
+  std::string_view bytes;
+  const char* description;
+};
+
+constexpr std::array kMagics = {
+    Magic{"\x89PNG", "a PNG image"},
+    Magic{"\xff\xd8\xff", "a JPEG image"},
+    Magic{"GIF8", "a GIF image"},
+    Magic{"%PDF", "a PDF document"},
+    Magic{"PK\x03\x04", "a zip archive"},
+    Magic{"\x7f"
+          "ELF",
+          "an ELF program"},
+    Magic{"SQLite format 3", "an SQLite database"},
+};
+
+bool is_utf16(std::string_view head) {
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) return true;
+  if (head.size() < 16) return false;
+  std::array<std::size_t, 2> zeros = {};  // text in UTF-16 without a mark: every other byte is zero
+  for (std::size_t i = 0; i < head.size(); ++i)
+    if (head[i] == '\0') ++zeros[i % 2];
+  const std::size_t half = head.size() / 2;
+  return (zeros[0] > half * 3 / 4 && zeros[1] < half / 16) ||
+         (zeros[1] > half * 3 / 4 && zeros[0] < half / 16);
+}
+
+bool is_binary(std::string_view head) {
+  std::size_t control = 0;
+  for (const char c : head) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 32 && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' && c != '\b' && c != '\f')
+      ++control;
+  }
+  return control * 10 > head.size() || head.substr(0, 1024).find('\0') != std::string_view::npos;
+}
+
+}  // namespace
+
+ContentClass classify_content(std::string_view head) {
+  if (head.empty()) return ContentClass::kEmpty;
+  if (std::all_of(head.begin(), head.end(), [](char c) { return c == '\0'; }))
+    return ContentClass::kZeros;
+  if (is_utf16(head)) return ContentClass::kUtf16;
+  for (const Magic& magic : kMagics)
+    if (head.starts_with(magic.bytes)) return ContentClass::kBinary;
+  if (is_binary(head)) return ContentClass::kBinary;
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return ContentClass::kText;
+  if (head[first] == '{' || head.substr(first).starts_with("[{")) return ContentClass::kJson;
+  if (head.substr(first).starts_with("<?xml") || head.substr(first).starts_with("<system"))
+    return ContentClass::kXml;
+  return ContentClass::kText;
+}
+
+std::string describe_content(std::string_view head) {
+  for (const Magic& magic : kMagics)
+    if (head.starts_with(magic.bytes)) return magic.description;
+  switch (classify_content(head)) {
+    case ContentClass::kEmpty:
+      return "an empty file";
+    case ContentClass::kZeros:
+      return "nothing but zero bytes";
+    case ContentClass::kUtf16:
+      return "UTF-16 text";
+    case ContentClass::kBinary:
+      return "binary data";
+    case ContentClass::kJson:
+      return "JSON";
+    case ContentClass::kXml:
+      return "XML";
+    case ContentClass::kText:
+      return "text";
+  }
+  return "text";
+}
+
+}  // namespace comm_probe::core

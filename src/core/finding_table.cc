@@ -1,0 +1,78 @@
+#include "core/finding_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace comm_probe::core {
+namespace {
+
+template <class Entry>
+void append(std::vector<const Entry*>& all, std::span<const Entry> part) {
+  for (const Entry& entry : part) all.push_back(&entry);
+}
+
+template <class Entry>
+const Entry* by_id(const std::vector<const Entry*>& all, std::string_view id) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Entry* entry) { return entry->id == id; });
+  return found == all.end() ? nullptr : *found;
+}
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](unsigned char x, unsigned char y) {
+           return std::tolower(x) == std::tolower(y);
+         });
+}
+
+}  // namespace
+
+std::vector<const FindingEntry*> all_findings() {
+  std::vector<const FindingEntry*> all;
+  for (const auto part : {curve_findings(), bench_findings(), link_findings()}) append(all, part);
+  std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  return all;
+}
+
+std::vector<const CaveatEntry*> all_caveats() {
+  std::vector<const CaveatEntry*> all;
+  for (const auto part : {input_caveats(), curve_caveats(), bench_caveats(), link_caveats()})
+    append(all, part);
+  std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  return all;
+}
+
+std::vector<const TermEntry*> all_terms() {
+  std::vector<const TermEntry*> all;
+  append(all, terms());
+  return all;
+}
+
+const FindingEntry* find_finding(std::string_view id) { return by_id(all_findings(), id); }
+const CaveatEntry* find_caveat(std::string_view id) { return by_id(all_caveats(), id); }
+const TermEntry* find_term(std::string_view word) {
+  for (const TermEntry* term : all_terms())
+    if (same_ignoring_case(term->word, word)) return term;
+  return nullptr;
+}
+
+Finding make_finding(std::string_view id, std::string summary) {
+  const FindingEntry* entry = find_finding(id);
+  COMM_PROBE_CHECK(entry != nullptr, fmt::format("finding id '{}' is not in the table", id));
+  Finding finding;
+  finding.id = std::string(id);
+  finding.severity = entry->severity;
+  finding.layer = entry->layer;
+  finding.summary = std::move(summary);
+  return finding;
+}
+
+Caveat make_caveat(std::string_view id, std::string missing, std::string effect, bool limits) {
+  COMM_PROBE_CHECK(find_caveat(id) != nullptr,
+                   fmt::format("caveat id '{}' is not in the table", id));
+  return {std::string(id), std::move(missing), std::move(effect), limits};
+}
+
+}  // namespace comm_probe::core

@@ -1,0 +1,57 @@
+// The table of everything comm-probe can say: one entry per finding id and per caveat id, with
+// meaning, cause and cure. `comm-probe explain ID` prints an entry, docs/findings.md is generated
+// from the table. One .cc file per area (finding_table_<area>.cc); an id never changes once
+// released.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/finding.h"
+
+namespace comm_probe::core {
+
+struct FindingEntry {
+  std::string_view id;  // "<area>.<kebab-case>", area = the subcommand that judges
+  Severity severity;
+  Layer layer;
+  std::string_view meaning;  // what it says, one sentence
+  std::string_view cause;    // what usually causes it
+  std::string_view cure;     // what to do, with commands
+};
+
+struct CaveatEntry {
+  std::string_view id;
+  std::string_view meaning;  // what is missing or was only partly read
+  std::string_view cure;     // what would complete it
+};
+
+// Terms of the field, for `explain busbw`.
+struct TermEntry {
+  std::string_view word;
+  std::string_view meaning;
+};
+
+std::vector<const FindingEntry*> all_findings();  // sorted by id
+std::vector<const CaveatEntry*> all_caveats();
+std::vector<const TermEntry*> all_terms();
+const FindingEntry* find_finding(std::string_view id);
+const CaveatEntry* find_caveat(std::string_view id);
+const TermEntry* find_term(std::string_view word);  // ignores case
+
+// A caveat whose id must stand in the table.
+Caveat make_caveat(std::string_view id, std::string missing, std::string effect,
+                   bool limits = true);
+
+// The parts of the table, one per area; a new area adds its two lines here and in finding_table.cc.
+std::span<const FindingEntry> curve_findings();
+std::span<const CaveatEntry> curve_caveats();
+std::span<const FindingEntry> bench_findings();
+std::span<const CaveatEntry> bench_caveats();
+std::span<const FindingEntry> link_findings();
+std::span<const CaveatEntry> link_caveats();
+std::span<const CaveatEntry> input_caveats();
+std::span<const TermEntry> terms();
+
+}  // namespace comm_probe::core

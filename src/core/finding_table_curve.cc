@@ -1,0 +1,16 @@
+#include <array>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::core {
+namespace {
+
+constexpr std::array<FindingEntry, 0> kFindings = {};
+constexpr std::array<CaveatEntry, 0> kCaveats = {};
+
+}  // namespace
+
+std::span<const FindingEntry> curve_findings() { return kFindings; }
+std::span<const CaveatEntry> curve_caveats() { return kCaveats; }
+
+}  // namespace comm_probe::core

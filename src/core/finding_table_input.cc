@@ -1,0 +1,27 @@
+#include <array>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::core {
+namespace {
+
+constexpr std::array kCaveats = {
+    CaveatEntry{
+        "input.unreadable", "a file could not be read; the other inputs were still analysed",
+        "give the file again, complete and readable; the error line names the file and the offset"},
+    CaveatEntry{
+        "input.truncated", "a file ends in the middle of a record or of its compressed data",
+        "copy the file again after the writer has finished; what stands before the cut was read"},
+    CaveatEntry{
+        "input.line-endings",
+        "a text has carriage returns (CRLF): it went through an editor, a terminal or a chat",
+        "attach the original file; the rows were read, but lines may have been lost on the way"},
+    CaveatEntry{"input.lines-elided", "lines were left out of the text by whoever pasted it",
+                "attach the complete output"},
+};
+
+}  // namespace
+
+std::span<const CaveatEntry> input_caveats() { return kCaveats; }
+
+}  // namespace comm_probe::core

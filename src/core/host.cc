@@ -1,0 +1,114 @@
+#include "core/host.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace comm_probe::core {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::size_t kLargestFile = 1 << 20;
+
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string content(kLargestFile, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (file.bad()) return std::nullopt;
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
+  return content;
+}
+
+}  // namespace
+
+Host Host::real() { return {}; }
+
+Result<Host> Host::recorded(const std::string& root) {
+  std::error_code error;
+  if (!fs::is_directory(root, error)) {
+    Error failure = input_error("is not a folder, expected a recorded machine (sys/, proc/)");
+    failure.where.file = root;
+    return failure;
+  }
+  Host host;
+  host.root_ = root;
+  std::ifstream environment(root + "/environment");
+  for (std::string line; std::getline(environment, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos)
+      host.environment_[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return host;
+}
+
+std::string Host::name() const { return is_real() ? "this machine" : root_; }
+
+std::optional<std::string> Host::read(const std::string& path) const {
+  return read_file(root_ + path);
+}
+
+std::optional<std::int64_t> Host::read_integer(const std::string& path) const {
+  const std::optional<std::string> text = read(path);
+  return text ? to_integer(*text) : std::nullopt;
+}
+
+std::vector<std::string> Host::list(const std::string& path) const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(root_ + path, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool Host::exists(const std::string& path) const {
+  std::error_code error;
+  return fs::exists(root_ + path, error);
+}
+
+std::optional<std::string> Host::link_target(const std::string& path) const {
+  std::error_code error;
+  const fs::path target = fs::read_symlink(root_ + path, error);
+  if (error) return std::nullopt;
+  return target.string();
+}
+
+std::optional<std::string> Host::environment(const std::string& name) const {
+  if (is_real()) {
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+  const auto found = environment_.find(name);
+  return found == environment_.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::optional<std::vector<int>> parse_cpu_list(const std::string& text) {
+  constexpr std::int64_t kMost = 65536;
+  std::vector<int> cpus;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::size_t dash = item.find('-');
+    const auto first = to_integer(item.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : to_integer(item.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last >= kMost) return std::nullopt;
+    for (std::int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+    if (cpus.size() > static_cast<std::size_t>(kMost)) return std::nullopt;
+  }
+  return cpus;
+}
+
+}  // namespace comm_probe::core

@@ -1,0 +1,49 @@
+// All contact with the machine: files below /sys and /proc, environment, clock. A recorded machine
+// (a folder with sys/, proc/, and optionally `environment` with NAME=VALUE lines) answers the same
+// questions, so that it replays everything.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace comm_probe::core {
+
+class Host {
+ public:
+  static Host real();
+  // Fails where `root` is not a directory.
+  static Result<Host> recorded(const std::string& root);
+
+  // False for a recorded machine: nobody measures or binds threads on it.
+  bool is_real() const { return root_.empty(); }
+  // "this machine" or the folder.
+  std::string name() const;
+
+  // `path` is absolute as on the machine: "/sys/devices/system/cpu/online".
+  // The content without the newline at the end, at most 1 MiB; nothing where the file is absent or
+  // unreadable.
+  std::optional<std::string> read(const std::string& path) const;
+  // The same as a number; nothing where it is not one ("8\n" -> 8).
+  std::optional<std::int64_t> read_integer(const std::string& path) const;
+  // Names in a directory, sorted; empty where it is absent.
+  std::vector<std::string> list(const std::string& path) const;
+  bool exists(const std::string& path) const;
+  // The target of a symbolic link as it is stored.
+  std::optional<std::string> link_target(const std::string& path) const;
+  std::optional<std::string> environment(const std::string& name) const;
+
+ private:
+  std::string root_ = {};
+  std::map<std::string, std::string> environment_ = {};
+};
+
+// "0-3,8,10-11" as in cpulist files -> {0,1,2,3,8,10,11}; nothing where it is not such a list (or
+// above 65536 entries).
+std::optional<std::vector<int>> parse_cpu_list(const std::string& text);
+
+}  // namespace comm_probe::core

@@ -1,0 +1,55 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/input.h"
+
+namespace comm_probe::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_input_name(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return !name.starts_with('.') && name != "truth.json";
+}
+
+Result<std::vector<std::string>> files_below(const std::string& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::recursive_directory_iterator walk(directory, fs::directory_options::skip_permission_denied,
+                                        error);
+  for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
+    if (walk->path().filename().string().starts_with('.') && walk->is_directory(error))
+      walk.disable_recursion_pending();
+    else if (walk->is_regular_file(error) && is_input_name(walk->path()))
+      files.push_back(walk->path().string());
+  }
+  Error failure;
+  failure.where.file = directory;
+  failure.message = error ? fmt::format("cannot list: {}", error.message())
+                          : "holds no file, expected at least one";
+  if (error || files.empty()) return failure;
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_paths(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (path == "-" || !fs::is_directory(path, ignored)) {
+      files.push_back(path);
+      continue;
+    }
+    Result<std::vector<std::string>> below = files_below(path);
+    if (!below) return below.error();
+    files.insert(files.end(), below->begin(), below->end());
+  }
+  return files;
+}
+
+}  // namespace comm_probe::core

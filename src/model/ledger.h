@@ -1,0 +1,68 @@
+// A predicted time as a tree of named terms that can explain itself, in the two ledgers: latency
+// (steps x alpha) and bandwidth (bytes per rank / beta).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/collective.h"
+
+namespace comm_probe::model {
+
+// time = steps * alpha + bytes / beta; the terms of a ledger are added up, except below a
+// `rejected` sibling list.
+struct Term {
+  std::string name = {};   // "reduce_scatter inside the node"
+  double steps = 0;        // latency part: steps of `link.alpha`
+  core::Bytes bytes = {};  // bandwidth part: bytes over `link.beta`
+  Link link = {};
+  std::string reason =
+      {};  // where the steps and the bytes come from: "2(n-1) steps, 2(n-1)/n * S bytes"
+  core::Duration latency() const { return link.alpha * steps; }
+  core::Duration bandwidth() const {
+    return bytes.count() == 0 ? core::Duration() : bytes / link.beta;
+  }
+  core::Duration time() const { return latency() + bandwidth(); }
+};
+
+// An algorithm that was looked at and not taken, and why.
+struct Rejected {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  core::Duration time = {};
+  std::string reason = {};
+};
+
+struct Ledger {
+  Collective collective = {};
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  double steps = 0;
+  core::Bytes bytes_per_rank = {};  // that cross the busiest link of a rank in one direction
+  Link link = {};                   // the link of the dominating term
+  std::vector<Term> terms = {};
+  std::vector<Rejected> rejected = {};
+  core::Bytes knee =
+      {};  // size at which latency and bandwidth term are equal; 0 where there is none
+  core::Bytes plateau90 = {};  // size that reaches 90 % of the asymptotic busbw
+
+  core::Duration latency() const;
+  core::Duration bandwidth() const;
+  core::Duration time() const { return latency() + bandwidth(); }
+  double latency_share() const;   // 0..1; 0 for a free operation
+  core::Bandwidth algbw() const;  // zero where the time is zero
+  core::Bandwidth busbw() const;
+  bool is_latency_bound() const { return latency_share() > 0.5; }
+};
+
+// Anything that predicts the time of a collective: closed form, NCCL plan, recurrence. curve/,
+// torch/ and measure/ see only this; the cli injects it.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  virtual Ledger price(const Collective& collective) const = 0;
+  // "ring over 25 GB/s, alpha 10 us (given)"
+  virtual std::string description() const = 0;
+};
+
+}  // namespace comm_probe::model

@@ -1,0 +1,29 @@
+// report: turns a core::Document into text or JSON. Computes nothing, judges nothing; sees core
+// only.
+//
+// Text order: verdict, caveats, findings (worst first, with evidence and the next command), body,
+// details.
+#pragma once
+
+#include <string>
+
+#include "core/document.h"
+
+namespace comm_probe::report {
+
+struct TextStyle {
+  int width = 100;  // columns
+  bool color = false;
+  bool details = false;  // --explain, -v: the details too
+  bool quiet = false;    // -q: verdict, caveats and findings only
+};
+
+std::string render_text(const core::Document& document, const TextStyle& style);
+// The envelope of design/cli.md, two-space indented, with a newline at the end.
+std::string render_json(const core::Document& document);
+// One block, for tests and for commands that print nothing else.
+std::string render_block(const core::Block& block, const TextStyle& style);
+
+inline constexpr const char* kVersion = "0.1.0";
+
+}  // namespace comm_probe::report

@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "report/layout.h"
+#include "report/report.h"
+
+namespace comm_probe::report {
+namespace {
+
+using core::Finding;
+using core::Severity;
+
+class TextWriter {
+ public:
+  explicit TextWriter(const TextStyle& style)
+      : style_(style), width_(static_cast<std::size_t>(std::max(style.width, 40))) {}
+
+  void block(const core::Block& block) {
+    std::visit([this](const auto& content) { write(content); }, block);
+  }
+  void verdict(const std::string& text) {
+    text_ += indented(wrap(printable(text), width_), 2) + "\n";
+  }
+  void caveat(const core::Caveat& caveat) {
+    labelled("caveat", fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
+             "33");
+  }
+  void finding(const Finding& finding);
+  void blank_line() {
+    if (!text_.empty() && !text_.ends_with("\n\n")) text_ += "\n";
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void write(const core::Heading& heading) {
+    blank_line();
+    text_ += painted(heading.text, "1") + "\n";
+  }
+  void write(const core::Paragraph& paragraph) {
+    text_ += indented(wrap(printable(paragraph.text), width_), 0) + "\n";
+  }
+  void write(const core::Preformatted& preformatted) {
+    text_ += preformatted.text;
+    if (!text_.ends_with('\n')) text_ += '\n';
+  }
+  void write(const core::KeyValues& pairs) {
+    std::size_t longest = 0;
+    for (const auto& [name, value] : pairs.rows) longest = std::max(longest, display_width(name));
+    for (const auto& [name, value] : pairs.rows) {
+      const std::string label = pad(name, longest + 2, core::Column::Align::kLeft);
+      text_ += label +
+               indented(wrap(printable(value), width_ - std::min(width_ - 20, longest + 2)),
+                        longest + 2) +
+               "\n";
+    }
+  }
+  void write(const core::Table& table) { text_ += render_table(table, width_); }
+
+  void labelled(std::string_view label, const std::string& text, std::size_t indent,
+                const char* color) {
+    const std::size_t column = indent + std::max<std::size_t>(label.size() + 2, 10);
+    text_ += std::string(indent, ' ') + painted(label, color) +
+             std::string(column - indent - label.size(), ' ');
+    text_ += indented(wrap(printable(text), width_ - column), column) + "\n";
+  }
+  std::string painted(std::string_view text, const char* code) const {
+    return style_.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+
+  const TextStyle& style_;
+  std::size_t width_;
+  std::string text_ = {};
+};
+
+std::string show(const core::Figure& figure) {
+  std::string text = core::format_number(figure.value);
+  if (!figure.unit.empty()) text += " " + figure.unit;
+  text += fmt::format(" ({}", basis_name(figure.basis));
+  return text + (figure.source.empty() ? ")" : ": " + figure.source + ")");
+}
+
+void TextWriter::finding(const Finding& finding) {
+  const char* color = finding.severity == Severity::kError     ? "1;31"
+                      : finding.severity == Severity::kWarning ? "1;33"
+                                                               : "36";
+  labelled(severity_name(finding.severity),
+           fmt::format("{}  [{} layer, {}]", finding.id, layer_name(finding.layer),
+                       confidence_name(finding.confidence)),
+           0, color);
+  text_ += "  " + indented(wrap(printable(finding.summary), width_ - 2), 2) + "\n";
+  if (!finding.ranks.empty())
+    labelled("ranks", fmt::format("{}", fmt::join(finding.ranks, ", ")), 2, "0");
+  if (finding.expected) labelled("expected", show(*finding.expected), 2, "0");
+  if (finding.observed) labelled("observed", show(*finding.observed), 2, "0");
+  for (const core::Evidence& evidence : finding.evidence) {
+    const std::string place =
+        evidence.line ? fmt::format("{}:{}", evidence.source, *evidence.line) : evidence.source;
+    labelled("evidence", place.empty() ? evidence.text : place + ": " + evidence.text, 2, "0");
+  }
+  for (const std::string& command : finding.next) labelled("next", command, 2, "32");
+}
+
+std::vector<const Finding*> worst_first(const std::vector<Finding>& findings) {
+  std::vector<const Finding*> sorted;
+  for (const Finding& finding : findings) sorted.push_back(&finding);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->severity < b->severity; });
+  return sorted;
+}
+
+}  // namespace
+
+std::string render_text(const core::Document& document, const TextStyle& style) {
+  TextWriter writer(style);
+  if (!document.verdict.empty()) writer.verdict(document.verdict);
+  for (const core::Caveat& caveat : document.caveats) writer.caveat(caveat);
+  for (const Finding* finding : worst_first(document.findings)) {
+    writer.blank_line();
+    writer.finding(*finding);
+  }
+  if (!style.quiet) {
+    if (!document.verdict.empty() || !document.findings.empty() || !document.caveats.empty())
+      writer.blank_line();
+    for (const core::Block& block : document.body) writer.block(block);
+    if (style.details)
+      for (const core::Block& block : document.details) writer.block(block);
+  }
+  return writer.take();
+}
+
+std::string render_block(const core::Block& block, const TextStyle& style) {
+  TextWriter writer(style);
+  writer.block(block);
+  return writer.take();
+}
+
+}  // namespace comm_probe::report
