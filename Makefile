@@ -3,6 +3,7 @@ JOBS ?= 2
 PREFIX ?= /usr/local
 CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_BASEDIR
+export CCACHE_NOHASHDIR := 1
 SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
 
 .PHONY: build run test test-asan test-tsan test-clang bench fuzz format check-format install clean

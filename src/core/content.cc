@@ -31,8 +31,8 @@ bool is_utf16(std::string_view head) {
   for (std::size_t i = 0; i < head.size(); ++i)
     if (head[i] == '\0') ++zeros[i % 2];
   const std::size_t half = head.size() / 2;
-  return (zeros[0] > half * 3 / 4 && zeros[1] < half / 16) ||
-         (zeros[1] > half * 3 / 4 && zeros[0] < half / 16);
+  return (zeros[0] > half * 3 / 4 && zeros[1] <= half / 16) ||
+         (zeros[1] > half * 3 / 4 && zeros[0] <= half / 16);
 }
 
 bool is_binary(std::string_view head) {
