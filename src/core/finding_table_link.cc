@@ -6,7 +6,11 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array<FindingEntry, 0> kFindings = {};
-constexpr std::array<CaveatEntry, 0> kCaveats = {};
+constexpr std::array kCaveats = {
+    CaveatEntry{"link.host-unreadable",
+                "Part of what this machine is could not be read from /sys or /proc.",
+                "Mount /sys and /proc into the container, or run outside of it."},
+};
 
 }  // namespace
 
