@@ -1,26 +1,23 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "cli/help.h"
 #include "cli/subcommands.h"
-#include "core/spelling.h"
+#include "cli/usage.h"
 
 namespace comm_probe::cli {
 namespace {
 
-// CLI11's own wording for the first word that is no subcommand does not name the neighbours.
-int usage_error(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  std::vector<std::string> names;
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  const std::string first = argc > 1 ? argv[1] : "-";
-  if (!first.starts_with('-') && std::find(names.begin(), names.end(), first) == names.end())
-    message = core::unknown_word("subcommand", first,
-                                 std::vector<std::string_view>(names.begin(), names.end()));
-  std::fprintf(stderr, "comm-probe: %s; see comm-probe --help\n", message.c_str());
-  return 2;
+void set_up(CLI::App& root, Shell& shell) {
+  root.formatter(std::make_shared<HelpFormatter>());
+  root.get_formatter()->column_width(30);
+  root.option_defaults()->always_capture_default();  // the help shows every default
+  root.require_subcommand(1);
+  shell.add_common_flags(root);  // they work before the subcommand as well
+  root.footer(
+      "comm-probe SUBCOMMAND --help shows an example and every default.\n"
+      "Exit status: 0 nothing wrong, 1 a finding, 2 bad usage or unreadable input,\n"
+      "3 something is missing on this machine, 4 a bug, 5 limited by missing inputs.");
+  add_subcommands(root, shell);
 }
 
 }  // namespace
@@ -30,17 +27,15 @@ int run_program(int argc, char** argv) {
       "What a communication should cost, which path it takes, what it really costs, and where the "
       "gap is.",
       "comm-probe");
-  root.set_version_flag("--version", std::string("comm-probe ") + report::kVersion);
-  root.require_subcommand(1);
-  root.get_formatter()->column_width(34);
   Shell shell;
-  add_subcommands(root, shell);
+  set_up(root, shell);
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return root.exit(success);
   } catch (const CLI::ParseError& error) {
-    return usage_error(root, error, argc, argv);
+    if (argc == 1) std::fputs(root.help().c_str(), stdout);
+    return shell.fail(core::input_error(usage_message(root, error)));
   }
   return shell.perform();
 }

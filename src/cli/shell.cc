@@ -1,12 +1,14 @@
 #include "cli/shell.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/units.h"
 
@@ -23,13 +25,18 @@ int terminal_width() {
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App& app, const std::string& flags, T& target, const std::string& help,
                         Parse parse, const char* type) {
-  const auto assign = [&target, parse](const CLI::results_t& values) {
+  const std::string name = flags.substr(0, flags.find(','));
+  const auto assign = [&target, parse, name](const CLI::results_t& values) {
     const core::Result<T> parsed = parse(values.front());
-    if (!parsed) throw CLI::ValidationError(parsed.error().one_line());
+    if (!parsed) throw CLI::ValidationError(name, parsed.error().one_line());
     target = *parsed;
     return true;
   };
   return app.add_option(flags, assign, help)->type_name(type);
+}
+
+core::Error cannot_write(const std::string& file) {
+  return core::input_error(fmt::format("cannot write '{}', expected a writable file", file));
 }
 
 }  // namespace
@@ -47,16 +54,45 @@ CLI::Option* add_bandwidth(CLI::App& app, const std::string& flags, core::Bandwi
   return add_parsed(app, flags, target, help, core::parse_bandwidth, "BW");
 }
 
+CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& target,
+                        const std::string& help, std::vector<std::string> choices) {
+  const std::string type = fmt::format("{}", fmt::join(choices, "|"));
+  const auto check = [choices = std::move(choices), type](const std::string& word) -> std::string {
+    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return "";
+    return fmt::format("'{}' is not known, expected {}", word, type);
+  };
+  return app.add_option(flags, target, help)->type_name(type)->check(check);
+}
+
 void Shell::add_common_flags(CLI::App& app) {
-  app.add_flag("--json", json_, "one JSON document on stdout, nothing else");
+  const char* group = "Common options";
+  app.set_help_flag("-h,--help", "this text")->group(group);
+  app.set_version_flag("--version", std::string("comm-probe ") + report::kVersion)
+      ->description("the version, and nothing else")
+      ->group(group);
+  app.add_flag("--json", json_, "one JSON document on stdout, nothing else there")->group(group);
   app.add_option("--output", output_, "write the result to FILE instead of stdout")
-      ->type_name("FILE");
-  app.add_option("--color", color_, "auto, always or never")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->capture_default_str();
-  app.add_flag("-q", quiet_, "verdict, caveats and findings only");
-  app.add_flag("-v", verbose_, "more detail");
-  app.add_flag("--explain", explain_, "the cost tree, rejected candidates, the path of a verdict");
+      ->type_name("FILE")
+      ->group(group);
+  add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
+      ->group(group);
+  app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
+  app.add_flag("-v,--explain", details_,
+               "also the cost tree, rejected candidates, the path of a verdict")
+      ->group(group);
+}
+
+int Shell::perform() {
+  if (output_ == "-") output_.clear();
+  if (!output_.empty()) {  // said before a long measurement, not after it
+    const std::filesystem::path path(output_);
+    std::error_code ignored;
+    const std::filesystem::path folder =
+        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    if (std::filesystem::is_directory(path, ignored) || ::access(folder.c_str(), W_OK) != 0)
+      return fail(cannot_write(output_));
+  }
+  return action_ ? action_() : 0;
 }
 
 report::TextStyle Shell::style() const {
@@ -65,7 +101,7 @@ report::TextStyle Shell::style() const {
   style.color =
       color_ == "always" || (color_ == "auto" && output_.empty() && ::isatty(STDOUT_FILENO) == 1 &&
                              std::getenv("NO_COLOR") == nullptr);
-  style.details = explain_ || verbose_;
+  style.details = details_;
   style.quiet = quiet_;
   return style;
 }
@@ -74,14 +110,13 @@ int Shell::finish(const core::Document& document) const {
   const std::string text =
       json_ ? report::render_json(document) : report::render_text(document, style());
   std::FILE* out = output_.empty() ? stdout : std::fopen(output_.c_str(), "w");
-  if (out == nullptr)
-    return fail(core::input_error(fmt::format("cannot write '{}'", output_),
-                                  "--output needs a writable file"));
+  if (out == nullptr) return fail(cannot_write(output_));
   const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
   const bool closed = output_.empty() ? std::fflush(out) == 0 : std::fclose(out) == 0;
   if (!written || !closed)
-    return fail(core::input_error(fmt::format("cannot write '{}' to the end",
-                                              output_.empty() ? "standard output" : output_)));
+    return fail(
+        core::input_error(fmt::format("cannot write all of the result to {}",
+                                      output_.empty() ? "standard output" : "'" + output_ + "'")));
   return document.exit_status();
 }
 

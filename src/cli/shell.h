@@ -16,11 +16,11 @@ namespace comm_probe::cli {
 
 class Shell {
  public:
-  // Adds --json --output --color -q -v --explain to a subcommand.
+  // Adds --version --json --output --color -q -v,--explain to a subcommand.
   void add_common_flags(CLI::App& app);
   // What the command line asks for; called from a subcommand's callback, done after parsing.
   void run(std::function<int()> action) { action_ = std::move(action); }
-  int perform() { return action_ ? action_() : 0; }
+  int perform();
 
   // Prints the document as asked for; returns its exit status.
   int finish(const core::Document& document) const;
@@ -28,8 +28,7 @@ class Shell {
   int fail(const core::Error& error) const;
 
   bool json() const { return json_; }
-  bool explain() const { return explain_; }
-  bool verbose() const { return verbose_; }
+  bool explain() const { return details_; }  // -v and --explain are one
   bool quiet() const { return quiet_; }
   // Progress goes to stderr, only when it is a terminal.
   void progress(const std::string& text) const;
@@ -40,14 +39,17 @@ class Shell {
 
   bool json_ = false;
   bool quiet_ = false;
-  bool verbose_ = false;
-  bool explain_ = false;
+  bool details_ = false;
   std::string output_ = {};
   std::string color_ = "auto";
   std::function<int()> action_ = {};
 };
 
-// Options whose text is parsed by core/units.h; the message of a bad value is the parser's own.
+// A word out of a list, which the help shows.
+CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& target,
+                        const std::string& help, std::vector<std::string> choices);
+// Options whose text is parsed by core/units.h; the message of a bad value is the parser's own. A
+// default is shown where the caller adds ->default_str("1MiB").
 CLI::Option* add_bytes(CLI::App& app, const std::string& flags, core::Bytes& target,
                        const std::string& help);
 CLI::Option* add_duration(CLI::App& app, const std::string& flags, core::Duration& target,

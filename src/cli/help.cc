@@ -1,0 +1,72 @@
+#include "cli/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "report/layout.h"
+
+namespace comm_probe::cli {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+constexpr std::array kSteps = {"Calculate", "Look", "Measure", "Compare"};
+
+// "  NAME   text", the text wrapped in its own column; a long name has its text on the next line.
+std::string two_columns(const std::string& name, const std::string& text, std::size_t column) {
+  std::string line = "  " + name;
+  const bool fits = line.size() + 2 <= column;
+  line += fits ? std::string(column - line.size(), ' ') : "\n" + std::string(column, ' ');
+  return line + report::indented(report::wrap(text, kWidth - column), column) + "\n";
+}
+
+std::string group_of(const std::vector<const CLI::App*>& commands, const std::string& group,
+                     const CLI::Formatter& formatter) {
+  std::string text;
+  for (const CLI::App* command : commands)
+    if (command->get_group() == group) text += formatter.make_subcommand(command);
+  return text.empty() ? "" : "\n" + group + ":\n" + text;
+}
+
+}  // namespace
+
+std::string HelpFormatter::make_description(const CLI::App* app) const {
+  return report::indented(report::wrap(app->get_description(), kWidth), 0) + "\n";
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  std::string name = make_option_name(option, is_positional) + make_option_opts(option);
+  for (std::size_t comma = name.find(",--"); comma != std::string::npos; comma = name.find(",--"))
+    name.insert(comma + 1, " ");
+  return two_columns(name, make_option_desc(option), get_column_width());
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  std::string text = Formatter::make_help(app, std::move(name), mode);
+  for (std::size_t gap = text.find("\n\n\n"); gap != std::string::npos; gap = text.find("\n\n\n"))
+    text.erase(gap, 1);  // CLI11 puts two blank lines between groups of options
+  return text;
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
+  return two_columns(command->get_name(), command->get_description(), 14);
+}
+
+std::string HelpFormatter::make_subcommands(const CLI::App* app, CLI::AppFormatMode) const {
+  const std::vector<const CLI::App*> commands = app->get_subcommands({});
+  std::string text;
+  for (const char* step : kSteps) text += group_of(commands, step, *this);
+  std::vector<std::string> others;  // subcommands of a subcommand: whatever they are grouped by
+  for (const CLI::App* command : commands) {
+    const std::string group = command->get_group();
+    if (group.empty() || std::find(kSteps.begin(), kSteps.end(), group) != kSteps.end()) continue;
+    if (std::find(others.begin(), others.end(), group) == others.end()) others.push_back(group);
+  }
+  for (const std::string& group : others) text += group_of(commands, group, *this);
+  return text;
+}
+
+}  // namespace comm_probe::cli

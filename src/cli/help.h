@@ -1,0 +1,20 @@
+// How `--help` looks: two columns within 100, long texts wrapped, subcommands grouped by the four
+// steps of the method (Calculate, Look, Measure, Compare; a group without subcommands is absent).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace comm_probe::cli {
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override;
+};
+
+}  // namespace comm_probe::cli
