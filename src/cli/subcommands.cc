@@ -2,6 +2,9 @@
 
 namespace comm_probe::cli {
 
-void add_subcommands(CLI::App& root, Shell& shell) { add_explain(root, shell); }
+void add_subcommands(CLI::App& root, Shell& shell) {
+  add_calc(root, shell);
+  add_explain(root, shell);
+}
 
 }  // namespace comm_probe::cli

@@ -25,9 +25,21 @@ enum class Algorithm {
   kHierarchical,  // reduce_scatter inside, all_reduce between nodes, all_gather inside
   kNvls,          // reduction in the NVSwitch
   kDirect,        // every pair directly (all_to_all, send_recv)
-  kBruck          // all_to_all in ceil(log2 n) rounds
+  kBruck          // all_to_all and all_gather in ceil(log2 n) rounds
 };
 enum class Protocol { kSimple, kLl, kLl128 };
+inline constexpr std::array kAllAlgorithms = {Algorithm::kRing,
+                                              Algorithm::kTree,
+                                              Algorithm::kNcclTree,
+                                              Algorithm::kDoubleTree,
+                                              Algorithm::kRecursiveDoubling,
+                                              Algorithm::kOneShot,
+                                              Algorithm::kTwoShot,
+                                              Algorithm::kHierarchical,
+                                              Algorithm::kNvls,
+                                              Algorithm::kDirect,
+                                              Algorithm::kBruck};
+inline constexpr std::array kAllProtocols = {Protocol::kSimple, Protocol::kLl, Protocol::kLl128};
 
 struct Collective {
   Op op = Op::kAllReduce;

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "core/quantity.h"
 #include "model/collective.h"
 
 namespace comm_probe::model {
 
 // time = steps * alpha + bytes / beta; the terms of a ledger are added up, except below a
 // `rejected` sibling list.
+// Worked example (tests/unit/model/closed_form_test.cc): all_reduce, 8 ranks, 1 GB, 10 us, 25 GB/s,
+// ring: 14 steps x 10 us + 1.75 GB / 25 GB/s = 140 us + 70 ms = 70.14 ms.
 struct Term {
   std::string name = {};   // "reduce_scatter inside the node"
   double steps = 0;        // latency part: steps of `link.alpha`
@@ -29,7 +32,8 @@ struct Term {
 struct Rejected {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
-  core::Duration time = {};
+  core::Duration time = {};  // zero where it cannot be priced
+  std::string needs = {};    // hardware that not every machine has; empty: any network will do
   std::string reason = {};
 };
 
@@ -38,13 +42,16 @@ struct Ledger {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   double steps = 0;
-  core::Bytes bytes_per_rank = {};  // that cross the busiest link of a rank in one direction
-  Link link = {};                   // the link of the dominating term
+  core::Bytes bytes_per_rank = {};         // that cross the busiest link of a rank in one direction
+  Link link = {};                          // the link of the dominating term
+  core::Basis basis = core::Basis::kRead;  // where alpha and beta come from
+  std::string source = {};                 // "alpha and beta given"
   std::vector<Term> terms = {};
   std::vector<Rejected> rejected = {};
   core::Bytes knee =
       {};  // size at which latency and bandwidth term are equal; 0 where there is none
-  core::Bytes plateau90 = {};  // size that reaches 90 % of the asymptotic busbw
+  core::Bytes plateau90 = {};          // size that reaches 90 % of the asymptotic busbw
+  core::Bandwidth plateau_busbw = {};  // the asymptotic busbw itself; zero for a free operation
 
   core::Duration latency() const;
   core::Duration bandwidth() const;

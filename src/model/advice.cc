@@ -1,0 +1,75 @@
+#include "model/advice.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+
+namespace comm_probe::model {
+namespace {
+
+using core::format_duration;
+
+// The fastest algorithm that beats this one, with special hardware or without.
+const Rejected* faster(const Ledger& ledger, bool on_any_network) {
+  const Rejected* best = nullptr;
+  for (const Rejected& other : ledger.rejected)
+    if (other.needs.empty() == on_any_network && other.time > core::Duration() &&
+        other.time < ledger.time() && (best == nullptr || other.time < best->time))
+      best = &other;
+  return best;
+}
+
+void add_algorithms(const Ledger& ledger, std::vector<std::string>& lines) {
+  const Rejected* any = faster(ledger, true);
+  const Rejected* special = faster(ledger, false);
+  if (any != nullptr)
+    lines.push_back(fmt::format("another algorithm helps: {} would take {}",
+                                algorithm_name(any->algorithm), format_duration(any->time)));
+  if (special != nullptr && (any == nullptr || special->time < any->time))
+    lines.push_back(fmt::format("with other hardware: {} would take {}; it needs {}",
+                                algorithm_name(special->algorithm), format_duration(special->time),
+                                special->needs));
+}
+
+std::vector<std::string> latency_advice(const Ledger& ledger, const Savings& saved) {
+  const std::string total = format_duration(ledger.time());
+  std::vector<std::string> lines = {
+      fmt::format("fewer steps help: {} steps cost {} of {}", core::format_number(ledger.steps),
+                  format_duration(ledger.latency()), total),
+      fmt::format("a smaller alpha helps: half of it would save {}",
+                  format_duration(saved.half_alpha)),
+      fmt::format(
+          "merging calls helps: every further call of this size that joins this one saves {}",
+          format_duration(saved.per_merged_call)),
+      fmt::format("a faster link does not help: twice the bandwidth would save {} of {}",
+                  format_duration(saved.twice_beta), total)};
+  return lines;
+}
+
+std::vector<std::string> bandwidth_advice(const Ledger& ledger, const Savings& saved) {
+  const std::string total = format_duration(ledger.time());
+  return {
+      fmt::format("fewer bytes help: a data type of half the size would save {} of {}",
+                  format_duration(saved.twice_beta), total),
+      fmt::format("a faster link helps: twice the bandwidth would save {}",
+                  format_duration(saved.twice_beta)),
+      fmt::format("fewer steps or a smaller alpha do not help: half the alpha would save {} of {}",
+                  format_duration(saved.half_alpha), total)};
+}
+
+}  // namespace
+
+Savings savings(const Ledger& ledger) {
+  return {ledger.latency() * 0.5, ledger.bandwidth() * 0.5, ledger.latency()};
+}
+
+std::vector<std::string> advice(const Ledger& ledger) {
+  if (ledger.time() <= core::Duration()) return {};
+  const Savings saved = savings(ledger);
+  auto lines =
+      ledger.is_latency_bound() ? latency_advice(ledger, saved) : bandwidth_advice(ledger, saved);
+  add_algorithms(ledger, lines);
+  return lines;
+}
+
+}  // namespace comm_probe::model

@@ -1,0 +1,213 @@
+#include "model/closed_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+#include "model/algorithms.h"
+#include "model/protocol.h"
+
+namespace comm_probe::model {
+namespace {
+
+using core::Bandwidth;
+using core::Bytes;
+using core::Duration;
+
+double seconds_per_byte(const Part& part) {
+  return part.share == 0 ? 0 : part.share / part.link.beta.in_bytes_per_second();
+}
+
+std::string known_algorithms(Op op) {
+  std::string known;
+  for (const Recipe& recipe : recipes())
+    if (recipe.op == op)
+      known += (known.empty() ? "" : ", ") + std::string(algorithm_name(recipe.algorithm));
+  return known;
+}
+
+core::Result<Parts> parts_of(const Collective& collective, const Method& method,
+                             const Fabric& fabric) {
+  const Recipe* recipe = find_recipe(collective.op, method.algorithm);
+  if (recipe == nullptr)
+    return core::input_error(fmt::format("{} is not an algorithm for {}",
+                                         algorithm_name(method.algorithm), op_name(collective.op)),
+                             "known for it: " + known_algorithms(collective.op));
+  if (collective.ranks == 1) return Parts{};
+  return recipe->build(place(collective.ranks, fabric));
+}
+
+// Bytes on the wire: the payload divided by the share that the protocol leaves for it.
+void apply_protocol(Parts& parts, Protocol protocol) {
+  const double share = payload_share(protocol);
+  if (share == 1) return;
+  for (Part& part : parts) {
+    part.share /= share;
+    part.reason += fmt::format("; x {} for the flags of {}", core::format_number(1 / share),
+                               protocol_name(protocol));
+  }
+}
+
+Term term_of(const Part& part, Bytes bytes) {
+  return {part.name, part.steps, bytes * part.share, part.link, part.reason};
+}
+
+bool same_link(const Link& a, const Link& b) { return a.alpha == b.alpha && a.beta == b.beta; }
+
+Duration time_on(const Link& link, const std::vector<Term>& terms) {
+  Duration sum;
+  for (const Term& term : terms)
+    if (same_link(term.link, link)) sum += term.time();
+  return sum;
+}
+
+// The link that costs most at this size is the one that the ledger names.
+Link dominating(const std::vector<Term>& terms) {
+  Link worst = terms.front().link;
+  for (const Term& term : terms)
+    if (time_on(term.link, terms) > time_on(worst, terms)) worst = term.link;
+  return worst;
+}
+
+void fill_curve(Ledger& ledger, const Parts& parts) {
+  double slope = 0;
+  for (const Part& part : parts) slope += seconds_per_byte(part);
+  if (slope == 0) return;
+  ledger.knee = Bytes::of(ledger.latency().in_seconds() / slope);
+  ledger.plateau90 = ledger.knee * 9;
+  ledger.plateau_busbw = Bandwidth::from_bytes_per_second(1 / slope) *
+                         busbw_factor(ledger.collective.op, ledger.collective.ranks);
+}
+
+Ledger ledger_of(const Collective& collective, const Method& method, const Parts& parts) {
+  Ledger ledger{
+      .collective = collective, .algorithm = method.algorithm, .protocol = method.protocol};
+  for (const Part& part : parts) {
+    ledger.steps += part.steps;
+    ledger.terms.push_back(term_of(part, collective.bytes));
+  }
+  if (parts.empty()) return ledger;
+  ledger.link = dominating(ledger.terms);
+  for (const Term& term : ledger.terms)
+    if (same_link(term.link, ledger.link)) ledger.bytes_per_rank += term.bytes;
+  fill_curve(ledger, parts);
+  return ledger;
+}
+
+std::string compared(Duration time, Duration chosen) {
+  const double ratio = time / chosen;
+  if (std::abs(ratio - 1) < 1e-9) return "the same time";
+  return fmt::format("x {}{}", core::format_number(ratio, 3), ratio < 1 ? ", faster" : "");
+}
+
+// Without protocol shares of its own an algorithm is compared under the protocol of the ledger.
+Rejected candidate(const Ledger& chosen, const Recipe& recipe, const Fabric& fabric) {
+  Rejected rejected{recipe.algorithm, chosen.protocol, {}, recipe.needs, {}};
+  const auto other = price(chosen.collective, {recipe.algorithm, chosen.protocol}, fabric);
+  if (!other) {
+    rejected.reason = other.error().message;
+    return rejected;
+  }
+  rejected.time = other->time();
+  rejected.reason =
+      chosen.time() > Duration() ? compared(other->time(), chosen.time()) : "free too";
+  return rejected;
+}
+
+}  // namespace
+
+core::Result<bool> check(const Collective& collective, const Fabric& fabric) {
+  if (collective.ranks < 1 || collective.ranks > kMostRanks)
+    return core::input_error(
+        fmt::format("{} ranks are outside 1 to {}", collective.ranks, kMostRanks));
+  if (fabric.ranks_per_node < 0)
+    return core::input_error(fmt::format("{} ranks per node is below 1", fabric.ranks_per_node));
+  const auto too_slow = [](const Link& link) {
+    return link.beta < Bandwidth::from_bytes_per_second(1);
+  };
+  if (too_slow(fabric.link) || (fabric.inter && too_slow(*fabric.inter)))
+    return core::input_error("a link below 1 B/s cannot be priced");
+  return true;
+}
+
+core::Result<Ledger> price(const Collective& collective, const Method& method,
+                           const Fabric& fabric) {
+  const auto checked = check(collective, fabric);
+  if (!checked) return checked.error();
+  auto parts = parts_of(collective, method, fabric);
+  if (!parts) return parts.error();
+  apply_protocol(*parts, method.protocol);
+  Ledger ledger = ledger_of(collective, method, *parts);
+  if (parts->empty()) ledger.link = fabric.link;
+  ledger.basis = fabric.basis;
+  ledger.source = fabric.source;
+  return ledger;
+}
+
+Algorithm usual_algorithm(const Collective& collective, const Fabric& fabric) {
+  if (collective.op == Op::kAllToAll || collective.op == Op::kSendRecv) return Algorithm::kDirect;
+  if (!fabric.inter || find_recipe(collective.op, Algorithm::kHierarchical) == nullptr)
+    return Algorithm::kRing;
+  const Placement at = place(collective.ranks, fabric);
+  return at.nodes > 1 && at.is_even ? Algorithm::kHierarchical : Algorithm::kRing;
+}
+
+core::Result<Ledger> price_fastest(const Collective& collective, Protocol protocol,
+                                   const Fabric& fabric) {
+  auto best = price(collective, {usual_algorithm(collective, fabric), protocol}, fabric);
+  if (!best) return best;
+  for (const Recipe& recipe : recipes()) {
+    if (recipe.op != collective.op || *recipe.needs != '\0') continue;
+    auto other = price(collective, {recipe.algorithm, protocol}, fabric);
+    if (other && other->time() < best->time()) best = std::move(other);
+  }
+  best->rejected = alternatives(*best, fabric);
+  return best;
+}
+
+std::vector<Rejected> alternatives(const Ledger& chosen, const Fabric& fabric) {
+  std::vector<Rejected> others;
+  for (const Recipe& recipe : recipes()) {
+    if (recipe.op != chosen.collective.op || recipe.algorithm == chosen.algorithm) continue;
+    others.push_back(candidate(chosen, recipe, fabric));
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Rejected& a, const Rejected& b) { return a.time < b.time; });
+  return others;
+}
+
+core::Result<ClosedForm> ClosedForm::create(Fabric fabric, std::optional<Method> method) {
+  const auto checked = check({}, fabric);
+  if (!checked) return checked.error();
+  return ClosedForm(std::move(fabric), method);
+}
+
+Ledger ClosedForm::price(const Collective& collective) const {
+  const Method method =
+      method_.value_or(Method{usual_algorithm(collective, fabric_), Protocol::kSimple});
+  auto asked = model::price(collective, method, fabric_);
+  if (asked) return std::move(asked).value();
+  const Method usual = {usual_algorithm(collective, fabric_), method.protocol};
+  auto ledger = model::price(collective, usual, fabric_);
+  COMM_PROBE_CHECK(ledger.ok(), "a collective that no algorithm can price");
+  ledger->rejected.push_back({method.algorithm, method.protocol, {}, {}, asked.error().message});
+  return std::move(ledger).value();
+}
+
+std::string ClosedForm::description() const {
+  const std::string over =
+      fmt::format("{} and {} per step", core::format_bandwidth(fabric_.link.beta),
+                  core::format_duration(fabric_.link.alpha));
+  const std::string between =
+      fabric_.inter
+          ? fmt::format(", between nodes {} and {}", core::format_bandwidth(fabric_.inter->beta),
+                        core::format_duration(fabric_.inter->alpha))
+          : "";
+  return fmt::format("{} over {}{} ({})",
+                     method_ ? algorithm_name(method_->algorithm) : "usual algorithm", over,
+                     between, fabric_.source);
+}
+
+}  // namespace comm_probe::model
