@@ -82,7 +82,7 @@ struct Curve {
       {};  // "all_reduce_perf" where stated; also operations outside model::Op (gather, scatter)
   std::optional<int> ranks = {};
   KnownFrom ranks_from = KnownFrom::kUnknown;
-  std::optional<int> nodes = {};
+  std::optional<int> nodes = {};  // of hosts in the list of devices; else stated, or the file name
   std::vector<Device> devices = {};  // may be fewer than ranks: elided by whoever pasted it
   std::string nccl_version = {};     // "2.28.9" as stated
   std::string tests_version = {};    // "2.17.6"
@@ -94,6 +94,9 @@ struct Curve {
   std::optional<std::uint64_t> printed_out_of_bounds = {};  // "# Out of bounds values : 108 FAILED"
   bool printed_failed = false;
   std::vector<core::Evidence> errors = {};  // "Test NCCL failure ...", "unhandled cuda error", ...
+  // Lines that show several independent runs where one was meant, as a binary built without MPI
+  // prints under mpirun: every process says "Rank 0" and prints a table of its own.
+  std::vector<core::Evidence> misrun = {};
 };
 
 // One line of a table of pairs of nodes (pairwise CSV).

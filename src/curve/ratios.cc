@@ -1,0 +1,105 @@
+#include "curve/ratios.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace comm_probe::curve {
+namespace {
+
+// Above this no table can tell two numbers of ranks apart, and none was ever printed.
+constexpr int kMostRanks = 1 << 20;
+
+std::optional<int> bytes_of_type(std::string_view type) {
+  // The names nccl-tests, rccl-tests and `comm-probe bench` print.
+  static constexpr std::array<std::pair<std::string_view, int>, 25> kTypes = {{
+      {"float", 4},    {"half", 2},  {"double", 8}, {"bfloat16", 2}, {"int8", 1},
+      {"uint8", 1},    {"int32", 4}, {"uint32", 4}, {"int64", 8},    {"uint64", 8},
+      {"char", 1},     {"int", 4},   {"f8e4m3", 1}, {"f8e5m2", 1},   {"fp8_e4m3", 1},
+      {"fp8_e5m2", 1}, {"f32", 4},   {"f64", 8},    {"f16", 2},      {"bf16", 2},
+      {"i32", 4},      {"u8", 1},    {"i8", 1},     {"float32", 4},  {"float16", 2},
+  }};
+  for (const auto& [name, bytes] : kTypes)
+    if (name == type) return bytes;
+  return std::nullopt;
+}
+
+// Digits behind the point that the figures of this column were printed with, at most 2 unless the
+// source (JSON) has more.
+int decimals_of(const Curve& curve, core::Bandwidth Timing::*column) {
+  int decimals = 0;
+  for (const Row& row : curve.rows)
+    for (const auto* timing : {&row.out_of_place, &row.in_place}) {
+      if (!*timing) continue;
+      const double value = ((**timing).*column).in_GBps();
+      while (decimals < 6) {
+        const double scaled = value * std::pow(10.0, decimals);
+        if (std::abs(scaled - std::round(scaled)) < 1e-6 * std::max(1.0, scaled)) break;
+        ++decimals;
+      }
+    }
+  return decimals;
+}
+
+void narrow(FactorRange& range, const Timing& timing, double algbw_half, double busbw_half) {
+  const double algbw = timing.algbw.in_GBps();
+  const double busbw = timing.busbw.in_GBps();
+  if (algbw < 20 * algbw_half) return;  // too few digits to bound anything
+  range.seen = true;
+  range.low = std::max(range.low, (busbw - busbw_half) / (algbw + algbw_half));
+  range.high = std::min(range.high, (busbw + busbw_half) / (algbw - algbw_half));
+}
+
+}  // namespace
+
+FactorRange factor_range(const Curve& curve) {
+  // Half a unit of the last digit, and a little for figures that were cut instead of rounded.
+  const double algbw_half = 0.51 * std::pow(10.0, -decimals_of(curve, &Timing::algbw));
+  const double busbw_half = 0.51 * std::pow(10.0, -decimals_of(curve, &Timing::busbw));
+  FactorRange range;
+  for (const Row& row : curve.rows)
+    for (const auto* timing : {&row.out_of_place, &row.in_place})
+      if (*timing) narrow(range, **timing, algbw_half, busbw_half);
+  return range;
+}
+
+std::optional<int> bytes_per_count(const Curve& curve) {
+  std::optional<int> ratio;
+  for (const Row& row : curve.rows) {
+    if (row.count == 0 || row.bytes.count() == 0) continue;
+    const auto element = bytes_of_type(row.type);
+    if (!element) return std::nullopt;
+    const double exact = row.bytes.count() / (static_cast<double>(row.count) * *element);
+    if (exact < 1 || exact > kMostRanks || exact != std::floor(exact)) return std::nullopt;
+    if (ratio && *ratio != static_cast<int>(exact)) return std::nullopt;
+    ratio = static_cast<int>(exact);
+  }
+  return ratio;
+}
+
+bool fits(model::Op op, int ranks, const FactorRange& range) {
+  if (!range.seen) return true;
+  const double factor = model::busbw_factor(op, ranks);
+  return factor >= range.low && factor <= range.high;
+}
+
+// The factor grows with the number of ranks, so the numbers that fit are neighbours.
+std::optional<int> ranks_from_factor(model::Op op, const FactorRange& range) {
+  if (!range.is_consistent()) return std::nullopt;
+  const double top = model::busbw_factor(op, kMostRanks) > 1.5 ? 2 : 1;
+  if (model::busbw_factor(op, 2) == model::busbw_factor(op, 3)) return std::nullopt;
+  // factor = top * (n-1)/n, so n = top / (top - factor)
+  if (range.low >= top || top - range.low < 1e-9) return std::nullopt;
+  const int guess = static_cast<int>(std::min<double>(top / (top - range.low), kMostRanks));
+  std::optional<int> found;
+  for (int ranks = std::max(1, guess - 1); ranks <= guess + 3; ++ranks) {
+    if (!fits(op, ranks, range)) continue;
+    if (found) return std::nullopt;
+    found = ranks;
+  }
+  return found;
+}
+
+}  // namespace comm_probe::curve
