@@ -1,0 +1,32 @@
+// What follows from the facts of a machine: how much one GPU can send to its neighbours and to the
+// network. All values are one direction, at the rate of the links (no protocol overhead).
+//
+//   DGX H100: intra_node_one_way 450 GB/s (18 x 25), nic_total 400 GB/s (8 x 50),
+//   nic_share 50 GB/s, nvlink_over_nic 9 (golden G2-14); DGX A100 12 (G2-15).
+#pragma once
+
+#include <optional>
+
+#include "catalog/hardware.h"
+
+namespace comm_probe::catalog {
+
+// What one GPU can send to the other GPUs of the machine: all its NVLinks that are used here, or,
+// where there are none, its PCIe link after packet overhead (MPS 256). Nothing with one GPU.
+std::optional<core::Sourced<core::Bandwidth>> intra_node_one_way(const Machine& machine);
+// All NICs of the machine; zero where it has none.
+core::Sourced<core::Bandwidth> nic_total(const Machine& machine);
+// nic_total over the GPUs.
+core::Sourced<core::Bandwidth> nic_share(const Machine& machine);
+// NVLink capacity of the machine over its NIC total; nothing where one of them is absent.
+std::optional<double> nvlink_over_nic(const Machine& machine);
+// NVLinks of one GPU that lead to other GPUs or to switches here (0 without NVLink).
+int nvlinks_in_use(const Machine& machine);
+// Rate of one NIC over its PCIe link, nominal by nominal: HDR on gen4 x16 0.78125 (golden G2-11).
+double nic_over_pcie(core::Bandwidth nic_rate, const PcieLink& link);
+// The PCIe link that a NIC really has in this machine: the lower generation of NIC and CPU side.
+PcieLink slot_link(const PcieLink& device, const std::optional<PcieLink>& uplink);
+// The theoretical bandwidth of all host memory.
+core::Sourced<core::Bandwidth> host_memory_bandwidth(const Machine& machine);
+
+}  // namespace comm_probe::catalog
