@@ -7,6 +7,7 @@ namespace comm_probe::cli {
 
 void add_calc(CLI::App& root, Shell& shell);
 void add_explain(CLI::App& root, Shell& shell);
+void add_link(CLI::App& root, Shell& shell);
 
 // All of the above, in the order of the help.
 void add_subcommands(CLI::App& root, Shell& shell);

@@ -5,11 +5,42 @@
 namespace comm_probe::core {
 namespace {
 
-constexpr std::array<FindingEntry, 0> kFindings = {};
+constexpr std::array kFindings = {
+    FindingEntry{
+        "link.cpu-quota", Severity::kWarning, Layer::kHardware,
+        "The cgroup grants less CPU time than the CPUs that this process may run on.",
+        "A container or a batch job with a CPU limit (cpu.max, cfs_quota_us): once the "
+        "quota is used up, every process of the group stands still until the next period "
+        "(100 ms), and every rank that waits for it too.",
+        "Raise the limit to the number of ranks and progress threads, or start no more "
+        "ranks than the quota has CPUs. NCCL and its proxy threads need CPU time as well."},
+    FindingEntry{"link.one-cpu", Severity::kWarning, Layer::kHardware,
+                 "Only one CPU may be used: two processes take turns, and every message costs a "
+                 "context switch.",
+                 "taskset, a cpuset, or a batch job that asked for one core.",
+                 "Start it with at least one CPU per rank (srun --cpus-per-task, docker "
+                 "--cpuset-cpus, mpirun --bind-to none)."},
+    FindingEntry{"link.pci-width", Severity::kWarning, Layer::kHardware,
+                 "A GPU or NIC runs with fewer PCIe lanes than it has.",
+                 "The card is not seated well, the slot has fewer lanes, or the firmware splits "
+                 "the slot; bandwidth falls in proportion.",
+                 "Reseat the card, check the slot and the bifurcation setting of the firmware; "
+                 "`lspci -vv -s ADDRESS` shows LnkCap and LnkSta."},
+};
 constexpr std::array kCaveats = {
     CaveatEntry{"link.host-unreadable",
                 "Part of what this machine is could not be read from /sys or /proc.",
                 "Mount /sys and /proc into the container, or run outside of it."},
+    CaveatEntry{"link.noisy",
+                "Repeated blocks of a measurement differ by more than 20 % (90th against 10th "
+                "percentile).",
+                "Stop other work on the machine, bind frequency and CPUs, measure again."},
+    CaveatEntry{"link.state-changed",
+                "The latency between the two CPUs changed while the links were measured.",
+                "On a virtual machine the hypervisor moves virtual CPUs between cores; measure on "
+                "dedicated cores, or repeat until both latencies agree."},
+    CaveatEntry{"link.tcp-unmeasured", "Loopback TCP could not be measured.",
+                "Bring the interface lo up (ip link set lo up)."},
 };
 
 }  // namespace
