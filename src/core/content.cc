@@ -54,6 +54,7 @@ ContentClass classify_content(std::string_view head) {
   if (is_utf16(head)) return ContentClass::kUtf16;
   for (const Magic& magic : kMagics)
     if (head.starts_with(magic.bytes)) return ContentClass::kBinary;
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);  // the byte order mark of UTF-8
   if (is_binary(head)) return ContentClass::kBinary;
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return ContentClass::kText;

@@ -56,7 +56,7 @@ struct Document {
   Json result = Json::object();
   std::vector<Finding> findings = {};
   std::vector<Caveat> caveats = {};
-  std::string verdict = {};         // one sentence, printed first
+  std::string verdict = {};         // one sentence, printed above the findings
   std::vector<Block> body = {};     // printed after findings
   std::vector<Block> details = {};  // printed only with --explain or -v
 

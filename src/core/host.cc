@@ -1,6 +1,7 @@
 #include "core/host.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -22,10 +23,13 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
 std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
-  std::string content(kLargestFile, '\0');
-  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  std::string content;
+  std::array<char, 4096> block = {};  // most files of /sys are one line
+  while (content.size() < kLargestFile && file) {
+    file.read(block.data(), block.size());
+    content.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  }
   if (file.bad()) return std::nullopt;
-  content.resize(static_cast<std::size_t>(file.gcount()));
   while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
   return content;
 }
@@ -54,8 +58,17 @@ Result<Host> Host::recorded(const std::string& root) {
 
 std::string Host::name() const { return is_real() ? "this machine" : root_; }
 
+std::string Host::place(const std::string& path) const {
+  if (is_real()) return path;
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(root_ + path, error);
+  const fs::path root = fs::canonical(root_, error);
+  const auto [end, ignored] = std::mismatch(root.begin(), root.end(), whole.begin(), whole.end());
+  return error || end != root.end() ? std::string() : whole.string();
+}
+
 std::optional<std::string> Host::read(const std::string& path) const {
-  return read_file(root_ + path);
+  return read_file(place(path));
 }
 
 std::optional<std::int64_t> Host::read_integer(const std::string& path) const {
@@ -66,7 +79,7 @@ std::optional<std::int64_t> Host::read_integer(const std::string& path) const {
 std::vector<std::string> Host::list(const std::string& path) const {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(root_ + path, error);
+  for (fs::directory_iterator entry(place(path), error);
        !error && entry != fs::directory_iterator(); entry.increment(error))
     names.push_back(entry->path().filename().string());
   std::sort(names.begin(), names.end());
@@ -75,7 +88,7 @@ std::vector<std::string> Host::list(const std::string& path) const {
 
 bool Host::exists(const std::string& path) const {
   std::error_code error;
-  return fs::exists(root_ + path, error);
+  return fs::exists(place(path), error);
 }
 
 std::optional<std::string> Host::link_target(const std::string& path) const {

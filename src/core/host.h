@@ -38,6 +38,10 @@ class Host {
   std::optional<std::string> environment(const std::string& name) const;
 
  private:
+  // Where `path` really is; empty where a recorded machine's link leads out of its folder: this
+  // machine's files must not pass for those of another.
+  std::string place(const std::string& path) const;
+
   std::string root_ = {};
   std::map<std::string, std::string> environment_ = {};
 };

@@ -56,7 +56,8 @@ class Input {
 };
 
 struct Line {
-  std::string_view text = {};    // without "\n" and without "\r" before it
+  // without "\n", without "\r" before it, the first one without a UTF-8 byte order mark
+  std::string_view text = {};
   std::uint64_t number = 0;      // from 1
   std::uint64_t offset = 0;      // of its first byte, unpacked
   bool ended = false;            // false: the input ended without "\n"

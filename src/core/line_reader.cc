@@ -23,6 +23,7 @@ void LineReader::deliver(Line& line, std::string_view text, bool ended) {
     line.text.remove_suffix(1);
     line.carriage_return = true;
   }
+  if (number_ == 1 && line.text.starts_with("\xef\xbb\xbf")) line.text.remove_prefix(3);
   if (line.text.size() > kLongestLine) {
     line.text = line.text.substr(0, kLongestLine);
     line.cut = true;

@@ -18,17 +18,17 @@ bool is_input_name(const fs::path& path) {
 Result<std::vector<std::string>> files_below(const std::string& directory) {
   std::vector<std::string> files;
   std::error_code error;
-  fs::recursive_directory_iterator walk(directory, fs::directory_options::skip_permission_denied,
-                                        error);
+  fs::recursive_directory_iterator walk(directory, error);
   for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
-    if (walk->path().filename().string().starts_with('.') && walk->is_directory(error))
+    std::error_code ignored;  // a link that leads nowhere is no file, and no reason to stop
+    if (walk->path().filename().string().starts_with('.') && walk->is_directory(ignored))
       walk.disable_recursion_pending();
-    else if (walk->is_regular_file(error) && is_input_name(walk->path()))
+    else if (walk->is_regular_file(ignored) && is_input_name(walk->path()))
       files.push_back(walk->path().string());
   }
   Error failure;
   failure.where.file = directory;
-  failure.message = error ? fmt::format("cannot list: {}", error.message())
+  failure.message = error ? fmt::format("cannot list everything below: {}", error.message())
                           : "holds no file, expected at least one";
   if (error || files.empty()) return failure;
   std::sort(files.begin(), files.end());

@@ -104,6 +104,8 @@ Result<Duration> parse_duration(std::string_view text) {
   if (std::signbit(split->number))
     return input_error(fmt::format("time '{}' is negative", text), kHint);
   if (seconds > 1e9) return input_error(fmt::format("time '{}' is above 10^9 s", text), kHint);
+  if (seconds > 0 && seconds < 1e-15)
+    return input_error(fmt::format("time '{}' is below 10^-15 s", text), kHint);
   return Duration::from_seconds(seconds);
 }
 
@@ -120,8 +122,9 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
     const double rate = split->number * unit->factor;
     if (!(rate > 0))
       return input_error(fmt::format("bandwidth '{}' is not above zero", text), kHint);
-    if (rate > 1e18)
-      return input_error(fmt::format("bandwidth '{}' is above 10^18 B/s", text), kHint);
+    if (rate < 0.125 || rate > 1e18)
+      return input_error(fmt::format("bandwidth '{}' is not between 1 b/s and 10^18 B/s", text),
+                         kHint);
     return Bandwidth::from_bytes_per_second(rate);
   }
   if (name.empty()) return input_error(fmt::format("bandwidth '{}' has no unit", text), kHint);

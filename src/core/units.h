@@ -1,12 +1,14 @@
 // Sizes, times and bandwidths as text (design/cli.md, Conventions).
 //   sizes       K M G T are binary as in nccl-tests ("8G" = 8 GiB); KB MB GB TB decimal; KiB MiB
-//   GiB TiB binary;
-//               a bare number is bytes. Refused: anything negative, fractional bytes, above 2^53
-//               bytes, unknown suffix.
-//   times       ns us ms s (min, h); a unit is required. Refused: negative, above 10^9 s.
+//               GiB TiB binary; a bare number is bytes. Refused: anything negative, fractional
+//               bytes, above 2^53 bytes, unknown suffix.
+//   times       ns us ms s (min, h); a unit is required. Refused: negative, above 10^9 s, below
+//               10^-15 s unless it is zero.
 //   bandwidths  B/s KB/s MB/s GB/s TB/s decimal, KiB/s .. TiB/s binary, Kb/s Mb/s Gb/s Tb/s bits
-//   ("400Gb/s" = 50 GB/s),
-//               also written GBps and Gbps. Refused: zero, negative, above 10^18 B/s.
+//               ("400Gb/s" = 50 GB/s), also written GBps and Gbps. Refused: zero, negative, below
+//               1 b/s, above 10^18 B/s.
+// The bounds keep every sum, product and quotient of the models finite (quantity.h ends the program
+// where one is not).
 #pragma once
 
 #include <string>

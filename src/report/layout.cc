@@ -5,54 +5,49 @@
 
 #include <algorithm>
 
+#include "report/utf8.h"
+
 namespace comm_probe::report {
-namespace {
 
 using core::Column;
-using core::Table;
-
-std::vector<std::size_t> column_widths(const Table& table) {
-  std::vector<std::size_t> widths;
-  for (const Column& column : table.columns) widths.push_back(display_width(column.title));
-  for (const auto& row : table.rows)
-    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  return widths;
-}
-
-// Which columns fit: the lightest are dropped first, the rightmost of equal weight before the
-// others.
-std::vector<bool> fitting_columns(const Table& table, const std::vector<std::size_t>& widths,
-                                  std::size_t width) {
-  std::vector<bool> shown(widths.size(), true);
-  std::size_t total = 0;
-  for (const std::size_t column_width : widths) total += column_width + 2;
-  while (total > width + 2) {
-    std::size_t lightest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!shown[i] || table.columns[i].weight >= 10) continue;
-      if (lightest == widths.size() || table.columns[i].weight <= table.columns[lightest].weight)
-        lightest = i;
-    }
-    if (lightest == widths.size()) break;
-    shown[lightest] = false;
-    total -= widths[lightest] + 2;
-  }
-  return shown;
-}
-
-}  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    width += static_cast<std::size_t>(columns_of(point.value));
+    text.remove_prefix(point.length);
+  }
+  return width;
+}
+
+// Length of the colour or cursor sequence that the text begins with (ECMA-48: ESC [ parameters, one
+// final byte from @ to ~); 0 where there is none.
+static std::size_t escape_sequence(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  for (std::size_t i = 2; i < text.size(); ++i) {
+    if (text[i] >= '@' && text[i] <= '~') return i + 1;
+    if (text[i] < ' ' || text[i] > '?') break;
+  }
+  return 0;
 }
 
 std::string printable(std::string_view text) {
-  std::string shown(text);
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = c == '\t' ? ' ' : '?';
+  std::string shown;
+  while (!text.empty()) {
+    if (const std::size_t length = escape_sequence(text); length > 0) {
+      text.remove_prefix(length);
+      continue;
+    }
+    const CodePoint point = first_code_point(text);
+    if (point.valid && (point.value == '\t' || point.value == '\n' || point.value == '\r'))
+      shown += ' ';
+    else if (!point.valid || is_control(point.value))
+      shown += '?';
+    else
+      shown += text.substr(0, point.length);
+    text.remove_prefix(point.length);
+  }
   return shown;
 }
 
@@ -63,6 +58,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     const std::size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);
     text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    if (word.empty()) continue;
     if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
       lines.push_back(std::move(line));
       line.clear();
@@ -80,32 +76,36 @@ std::string pad(std::string_view text, std::size_t width, Column::Align align) {
   return align == Column::Align::kRight ? fill + std::string(text) : std::string(text) + fill;
 }
 
+std::string shorten(std::string_view text, std::size_t width) {
+  std::size_t all = display_width(text);
+  if (all <= width) return std::string(text);
+  const std::size_t kept = std::max<std::size_t>(width, 5) - 3;
+  std::string beginning;
+  std::size_t used = 0;
+  const auto next = [&text] { return text.substr(0, first_code_point(text).length); };
+  for (; used + display_width(next()) <= kept / 2; text.remove_prefix(next().size())) {
+    used += display_width(next());
+    beginning += next();
+  }
+  for (all -= used; all > kept - kept / 2; text.remove_prefix(next().size()))
+    all -= display_width(next());
+  return beginning + "..." + std::string(text);
+}
+
 std::string indented(const std::vector<std::string>& lines, std::size_t indent) {
   return fmt::format("{}", fmt::join(lines, "\n" + std::string(indent, ' ')));
 }
 
-std::string render_table(const Table& table, std::size_t width) {
-  const std::vector<std::size_t> widths = column_widths(table);
-  const std::vector<bool> shown = fitting_columns(table, widths, width);
-  const auto render_row = [&](const auto& cell_of) {
-    std::string line;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!shown[i]) continue;
-      if (!line.empty()) line += "  ";
-      line += pad(cell_of(i), widths[i], table.columns[i].align);
-    }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    return line + "\n";
-  };
-  std::string text =
-      render_row([&](std::size_t i) -> std::string { return table.columns[i].title; });
-  for (const auto& row : table.rows)
-    text += render_row([&](std::size_t i) -> std::string { return i < row.size() ? row[i] : ""; });
-  std::vector<std::string> hidden;
-  for (std::size_t i = 0; i < widths.size(); ++i)
-    if (!shown[i]) hidden.push_back(table.columns[i].title);
-  if (!hidden.empty())
-    text += fmt::format("(left out to fit {} columns: {})\n", width, fmt::join(hidden, ", "));
+std::string ranges(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = last + 1) {
+    for (last = first; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1;) ++last;
+    if (!text.empty()) text += ", ";
+    text += std::to_string(numbers[first]);
+    if (last > first) text += (last == first + 1 ? ", " : "-") + std::to_string(numbers[last]);
+  }
   return text;
 }
 

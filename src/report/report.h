@@ -1,8 +1,9 @@
 // report: turns a core::Document into text or JSON. Computes nothing, judges nothing; sees core
-// only.
+// only. Text fits the width (100 columns where no terminal says otherwise, never below 40), JSON is
+// the envelope of the command-line contract.
 //
-// Text order: verdict, caveats, findings (worst first, with evidence and the next command), body,
-// details.
+// Text order: caveats (what limits the rest), verdict, findings (worst first, with evidence and the
+// next command), body, details. Worked examples: tests/golden/report.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ struct TextStyle {
   int width = 100;  // columns
   bool color = false;
   bool details = false;  // --explain, -v: the details too
-  bool quiet = false;    // -q: verdict, caveats and findings only
+  bool quiet = false;    // -q: caveats, verdict and findings only; wins over details
 };
 
 std::string render_text(const core::Document& document, const TextStyle& style);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,7 +21,7 @@ class TextWriter {
     std::visit([this](const auto& content) { write(content); }, block);
   }
   void verdict(const std::string& text) {
-    text_ += indented(wrap(printable(text), width_), 2) + "\n";
+    text_ += painted(indented(wrap(printable(text), width_ - 2), 2), "1") + "\n";
   }
   void caveat(const core::Caveat& caveat) {
     labelled("caveat", fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
@@ -37,26 +36,20 @@ class TextWriter {
  private:
   void write(const core::Heading& heading) {
     blank_line();
-    text_ += painted(heading.text, "1") + "\n";
+    text_ += painted(printable(heading.text), "1") + "\n";
   }
   void write(const core::Paragraph& paragraph) {
     text_ += indented(wrap(printable(paragraph.text), width_), 0) + "\n";
   }
   void write(const core::Preformatted& preformatted) {
-    text_ += preformatted.text;
-    if (!text_.ends_with('\n')) text_ += '\n';
-  }
-  void write(const core::KeyValues& pairs) {
-    std::size_t longest = 0;
-    for (const auto& [name, value] : pairs.rows) longest = std::max(longest, display_width(name));
-    for (const auto& [name, value] : pairs.rows) {
-      const std::string label = pad(name, longest + 2, core::Column::Align::kLeft);
-      text_ += label +
-               indented(wrap(printable(value), width_ - std::min(width_ - 20, longest + 2)),
-                        longest + 2) +
-               "\n";
+    std::string_view rest = preformatted.text;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      text_ += printable(rest.substr(0, end)) + "\n";
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
   }
+  void write(const core::KeyValues& pairs);
   void write(const core::Table& table) { text_ += render_table(table, width_); }
 
   void labelled(std::string_view label, const std::string& text, std::size_t indent,
@@ -75,6 +68,21 @@ class TextWriter {
   std::string text_ = {};
 };
 
+// A name that would leave its value less than half of the line stands on a line of its own.
+void TextWriter::write(const core::KeyValues& pairs) {
+  std::size_t column = 0;
+  for (const auto& [name, value] : pairs.rows)
+    if (const std::size_t width = display_width(printable(name)) + 2; width <= width_ / 2)
+      column = std::max(column, width);
+  if (column == 0) column = 4;
+  for (const auto& [name, value] : pairs.rows) {
+    const std::string label = pad(printable(name), column, core::Column::Align::kLeft);
+    const bool beside = display_width(label) == column;
+    text_ += beside ? label : label + "\n" + std::string(column, ' ');
+    text_ += indented(wrap(printable(value), width_ - column), column) + "\n";
+  }
+}
+
 std::string show(const core::Figure& figure) {
   std::string text = core::format_number(figure.value);
   if (!figure.unit.empty()) text += " " + figure.unit;
@@ -91,14 +99,14 @@ void TextWriter::finding(const Finding& finding) {
                        confidence_name(finding.confidence)),
            0, color);
   text_ += "  " + indented(wrap(printable(finding.summary), width_ - 2), 2) + "\n";
-  if (!finding.ranks.empty())
-    labelled("ranks", fmt::format("{}", fmt::join(finding.ranks, ", ")), 2, "0");
+  if (!finding.ranks.empty()) labelled("ranks", ranges(finding.ranks), 2, "0");
   if (finding.expected) labelled("expected", show(*finding.expected), 2, "0");
   if (finding.observed) labelled("observed", show(*finding.observed), 2, "0");
   for (const core::Evidence& evidence : finding.evidence) {
     const std::string place =
         evidence.line ? fmt::format("{}:{}", evidence.source, *evidence.line) : evidence.source;
-    labelled("evidence", place.empty() ? evidence.text : place + ": " + evidence.text, 2, "0");
+    const std::string quoted = shorten(evidence.text, 3 * width_);  // a line may be a megabyte
+    labelled("evidence", place.empty() ? quoted : place + ": " + quoted, 2, "0");
   }
   for (const std::string& command : finding.next) labelled("next", command, 2, "32");
 }
@@ -115,8 +123,8 @@ std::vector<const Finding*> worst_first(const std::vector<Finding>& findings) {
 
 std::string render_text(const core::Document& document, const TextStyle& style) {
   TextWriter writer(style);
-  if (!document.verdict.empty()) writer.verdict(document.verdict);
   for (const core::Caveat& caveat : document.caveats) writer.caveat(caveat);
+  if (!document.verdict.empty()) writer.verdict(document.verdict);
   for (const Finding* finding : worst_first(document.findings)) {
     writer.blank_line();
     writer.finding(*finding);

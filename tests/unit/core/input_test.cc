@@ -1,6 +1,8 @@
 #include "core/input.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -116,6 +118,30 @@ TEST(Input, ExpandsDirectories) {
   EXPECT_FALSE(Input::open(root).ok());
   EXPECT_FALSE(Input::open(root + "/absent").ok());
   std::filesystem::remove_all(root);
+}
+
+TEST(Input, ALinkThatLeadsNowhereIsNoFile) {
+  const std::string root = testing::TempDir() + "/links" + std::to_string(::getpid());
+  std::filesystem::create_directories(root + "/empty");
+  std::ofstream(root + "/z.txt") << "x";
+  std::filesystem::create_symlink("absent", root + "/dangling");
+  std::filesystem::create_symlink("loop", root + "/loop");
+  std::filesystem::create_symlink("..", root + "/empty/up");
+  ASSERT_EQ(::mkfifo((root + "/fifo").c_str(), 0600), 0);
+  const auto files = expand_paths({root});
+  ASSERT_TRUE(files.ok()) << files.error().one_line();
+  EXPECT_EQ(*files, std::vector<std::string>{root + "/z.txt"});
+  EXPECT_EQ(expand_paths({root + "/empty"}).error().one_line(),
+            root + "/empty: holds no file, expected at least one");
+  EXPECT_EQ(Input::open(root + "/loop").error().one_line(),
+            root + "/loop: cannot open: Too many levels of symbolic links");
+  std::filesystem::remove_all(root);
+}
+
+TEST(LineReader, DropsTheByteOrderMarkOfUtf8) {
+  Input input = Input::from_memory("x", "\xef\xbb\xbf# size\n\xef\xbb\xbfnext\n");
+  EXPECT_EQ(classify_content(std::string("\xef\xbb\xbf") + "{}"), ContentClass::kJson);
+  EXPECT_EQ(read_lines(input), (std::vector<std::string>{"# size", "\xef\xbb\xbfnext"}));
 }
 
 }  // namespace

@@ -52,9 +52,9 @@ TEST(Units, ParsesTimesAndBandwidths) {
   EXPECT_DOUBLE_EQ(parse_bandwidth("400Gb/s")->in_GBps(), 50);
   EXPECT_DOUBLE_EQ(parse_bandwidth("400Gbps")->in_GBps(), 50);
   EXPECT_DOUBLE_EQ(parse_bandwidth("1GiB/s")->in_bytes_per_second(), 1073741824);
-  for (const char* text : {"10", "-1us", "1e10s", "us", "10 parsecs", "nanus"})
+  for (const char* text : {"10", "-1us", "1e10s", "us", "10 parsecs", "nanus", "1e-20us"})
     EXPECT_FALSE(parse_duration(text).ok()) << text;
-  for (const char* text : {"25", "0GB/s", "-1GB/s", "25GB", "25Q/s", "1e30GB/s"})
+  for (const char* text : {"25", "0GB/s", "-1GB/s", "25GB", "25Q/s", "1e30GB/s", "1e-9B/s"})
     EXPECT_FALSE(parse_bandwidth(text).ok()) << text;
 }
 
