@@ -31,7 +31,8 @@ void CalcRequest::add_to(CLI::App& app) {
   app.add_option(
       "OP", op_,
       "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv");
-  ranks_option_ = app.add_option("-n,--ranks", ranks_, "number of ranks")->type_name("RANKS");
+  ranks_option_ =
+      app.add_option("-n,--ranks", ranks_, "number of ranks")->type_name("RANKS")->default_str("");
   size_option_ =
       add_bytes(app, "-s,--size", size_,
                 "size as in nccl-tests: the total for all_gather, reduce_scatter, all_to_all");

@@ -122,9 +122,9 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
     const double rate = split->number * unit->factor;
     if (!(rate > 0))
       return input_error(fmt::format("bandwidth '{}' is not above zero", text), kHint);
-    if (rate < 0.125 || rate > 1e18)
-      return input_error(fmt::format("bandwidth '{}' is not between 1 b/s and 10^18 B/s", text),
-                         kHint);
+    if (rate < 1) return input_error(fmt::format("bandwidth '{}' is below 1 B/s", text), kHint);
+    if (rate > 1e18)
+      return input_error(fmt::format("bandwidth '{}' is above 10^18 B/s", text), kHint);
     return Bandwidth::from_bytes_per_second(rate);
   }
   if (name.empty()) return input_error(fmt::format("bandwidth '{}' has no unit", text), kHint);

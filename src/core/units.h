@@ -6,7 +6,7 @@
 //               10^-15 s unless it is zero.
 //   bandwidths  B/s KB/s MB/s GB/s TB/s decimal, KiB/s .. TiB/s binary, Kb/s Mb/s Gb/s Tb/s bits
 //               ("400Gb/s" = 50 GB/s), also written GBps and Gbps. Refused: zero, negative, below
-//               1 b/s, above 10^18 B/s.
+//               1 B/s, above 10^18 B/s.
 // The bounds keep every sum, product and quotient of the models finite (quantity.h ends the program
 // where one is not).
 #pragma once
