@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/host.h"
+#include "core/units.h"
+#include "measure/engines/local/choose.h"
+#include "measure/engines/local/known_data.h"
+#include "measure/engines/local/processes.h"
+#include "measure/engines/local/session.h"
+#include "measure/measure.h"
+
+namespace comm_probe::measure {
+namespace local {
+namespace {
+
+using core::Bytes;
+
+std::optional<Bytes> available_memory() {
+  const auto text = core::Host::real().read("/proc/meminfo");
+  if (!text) return std::nullopt;
+  const std::size_t at = text->find("MemAvailable:");
+  if (at == std::string::npos) return std::nullopt;
+  return Bytes::of(std::strtod(text->c_str() + at + 13, nullptr) * 1024);
+}
+
+// Send and receive buffer of every rank at the largest size.
+Bytes buffers_of(const Plan& plan, const Amount& amount) {
+  const Call call = {.op = plan.op, .element = plan.element, .count = amount.count};
+  const std::size_t send = send_count(call, plan.ranks), recv = recv_count(call, plan.ranks);
+  const std::size_t one = call.bytes(send) + call.bytes(std::max(send, recv));
+  return Bytes::of(static_cast<double>(one) * plan.ranks);
+}
+
+std::optional<core::Error> refuse(const Plan& plan) {
+  if (plan.ranks < 1 || plan.ranks > kMostRanks)
+    return core::input_error(
+        fmt::format("--ranks {} is outside 1..{} of the local engine", plan.ranks, kMostRanks),
+        "ranks are processes of this machine");
+  if (plan.root < 0 || plan.root >= plan.ranks)
+    return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, plan.ranks),
+                             fmt::format("ranks are 0..{}", plan.ranks - 1));
+  if (plan.blocks < 1 || plan.blocks > kMostBlocks)
+    return core::input_error(
+        fmt::format("{} blocks; 1..{} are possible", plan.blocks, kMostBlocks));
+  return std::nullopt;
+}
+
+std::optional<core::Error> refuse_too_large(const Plan& plan, const Amount& largest) {
+  const std::optional<Bytes> available = available_memory();
+  const Bytes needed = buffers_of(plan, largest);
+  if (!available || needed <= *available * 0.9) return std::nullopt;
+  return core::input_error(fmt::format("{} ranks at -e {} need {} of buffers; {} of memory is free",
+                                       plan.ranks, core::format_bytes(largest.bytes),
+                                       core::format_bytes(needed), core::format_bytes(*available)),
+                           "use a smaller -e or fewer ranks");
+}
+
+core::Result<std::vector<Step>> steps_of(const Plan& plan, const std::vector<Bytes>& sizes) {
+  std::vector<Step> steps;
+  for (const Bytes size : sizes) {
+    Step step = {.amount = amount_of(plan, size)};
+    step.algorithm = plan.algorithm ? *plan.algorithm : choose(plan, step.amount.bytes);
+    const auto function = require_algorithm(plan.op, step.algorithm);
+    if (!function) return function.error();
+    step.function = *function;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+double over_ranks(const std::vector<double>& seconds, RankAverage average) {
+  double sum = 0;
+  for (const double value : seconds) sum += value;
+  switch (average) {
+    case RankAverage::kRankZero:
+      return seconds.front();
+    case RankAverage::kMean:
+      return sum / static_cast<double>(seconds.size());
+    case RankAverage::kMin:
+      return *std::min_element(seconds.begin(), seconds.end());
+    case RankAverage::kMax:
+      return *std::max_element(seconds.begin(), seconds.end());
+  }
+  return seconds.front();
+}
+
+Timing timing_of(const Plan& plan, const SampleTable& table, std::size_t step, bool in_place) {
+  std::vector<double> blocks;
+  for (int block = 0; block < plan.blocks; ++block) {
+    std::vector<double> ranks;
+    for (int rank = 0; rank < plan.ranks; ++rank)
+      ranks.push_back(table.at(step, in_place, rank).seconds[block]);
+    blocks.push_back(over_ranks(ranks, plan.average));
+  }
+  std::sort(blocks.begin(), blocks.end());
+  Timing timing;
+  timing.time = core::Duration::from_seconds(blocks[blocks.size() / 2]);
+  timing.fastest = core::Duration::from_seconds(blocks.front());
+  timing.slowest = core::Duration::from_seconds(blocks.back());
+  timing.iterations = table.at(step, in_place, 0).iterations;
+  if (plan.check) timing.wrong = 0;
+  for (int rank = 0; plan.check && rank < plan.ranks; ++rank)
+    *timing.wrong += table.at(step, in_place, rank).wrong;
+  return timing;
+}
+
+std::vector<Row> rows_of(const Plan& plan, const std::vector<Step>& steps,
+                         const SampleTable& table) {
+  std::size_t finished = steps.size();
+  for (int rank = 0; rank < plan.ranks; ++rank)
+    finished = std::min<std::size_t>(finished, table.finished(rank).load());
+  std::vector<Row> rows;
+  for (std::size_t at = 0; at < finished; ++at)
+    rows.push_back({steps[at].amount.bytes, steps[at].amount.count, steps[at].algorithm,
+                    timing_of(plan, table, at, false), timing_of(plan, table, at, true)});
+  return rows;
+}
+
+}  // namespace
+}  // namespace local
+
+core::Result<Run> run_local(const Plan& plan) {
+  if (const auto refused = local::refuse(plan)) return *refused;
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  const auto steps = local::steps_of(plan, *sizes);
+  if (!steps) return steps.error();
+  if (const auto refused = local::refuse_too_large(plan, steps->back().amount)) return *refused;
+  const auto memory = local::CommMemory::make(plan.ranks);
+  if (!memory) return memory.error();
+  const auto table = local::SampleTable::make(plan.ranks, steps->size());
+  if (!table) return table.error();
+  const int cores = static_cast<int>(local::allowed_cpus().size());
+  const local::Session session = {plan, *steps, *memory, *table, cores};
+  const local::Ended ended =
+      local::run_ranks(plan.ranks, [&](int rank) { local::run_session(session, rank); });
+  Run run = {.plan = plan,
+             .context = {"local", cores, plan.ranks <= cores, local::kernels().instruction_set},
+             .rows = local::rows_of(plan, *steps, *table)};
+  run.interrupted_by = ended.interrupted_by;
+  if (ended.died)
+    run.died = RankDeath{ended.died->rank, ended.died->signal, ended.died->sentence()};
+  return run;
+}
+
+}  // namespace comm_probe::measure

@@ -1,0 +1,11 @@
+#include "measure/engines/local/kernel_sets.h"
+#include "measure/engines/local/kernels_body.h"
+
+namespace comm_probe::measure::local {
+
+const Kernels& avx2_kernels() {
+  static constexpr Kernels kSet = make_kernels("avx2");
+  return kSet;
+}
+
+}  // namespace comm_probe::measure::local

@@ -1,0 +1,32 @@
+// Data whose collective result is known, so that every run can be checked without keeping a second
+// copy: the value at index i of rank r depends on r and i modulo a prime, is a small whole number,
+// and its sum, product, minimum, maximum over up to 64 ranks is exact in every element type (bf16
+// holds whole numbers up to 256). A chunk that lands in the wrong place shows, because chunk sizes
+// are no multiple of the prime.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "measure/engines/local/call.h"
+
+namespace comm_probe::measure::local {
+
+inline constexpr std::size_t kPeriod = 1009;
+
+// Before the operation: what rank `rank` has at `index`.
+double known_input(Reduction reduction, int rank, std::size_t index);
+// Elements that a rank's buffers hold.
+std::size_t send_count(const Call& call, int ranks);
+std::size_t recv_count(const Call& call, int ranks);
+// Where in `recv` the send buffer begins in place (and the other way round for reduce_scatter).
+void fill_input(const Call& call, int rank, int ranks, std::byte* send);
+// Elements of the finished recv buffer that are not bit for bit what they must be.
+std::uint64_t count_wrong(const Call& call, int rank, int ranks);
+
+// Scalar conversion, rounded to nearest even, written independently of the loops.
+std::uint16_t bf16_of(float value);
+std::uint16_t f16_of(float value);
+void store_element(Element element, std::byte* at, double value);
+
+}  // namespace comm_probe::measure::local

@@ -1,0 +1,34 @@
+// Ranks as processes of this machine: fork one per rank, run, wait for all, and say plainly when
+// one of them died. Children die with the parent (PR_SET_PDEATHSIG); when one dies or the user
+// interrupts, the others are killed and reaped at once, so that nothing is left behind.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace comm_probe::measure::local {
+
+struct Died {
+  int rank = 0;
+  int signal = 0;  // 0: it exited with `status`
+  int status = 0;
+  // "rank 3 was killed by signal 9 (Killed)"
+  std::string sentence() const;
+};
+
+struct Ended {
+  std::optional<Died> died = {};
+  int interrupted_by = 0;  // SIGINT or SIGTERM that the user sent; 0: none
+  bool ok() const { return !died && interrupted_by == 0; }
+};
+
+// CPUs that this process may run on.
+std::vector<int> allowed_cpus();
+
+// Runs `body(rank)` in a process of its own for every rank and returns when all have ended. Each is
+// bound to one CPU where there are enough of them.
+Ended run_ranks(int ranks, const std::function<void(int)>& body);
+
+}  // namespace comm_probe::measure::local

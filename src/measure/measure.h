@@ -1,0 +1,98 @@
+// measure: what does a collective really take on this machine? A Plan says what to run, an engine
+// runs it, a Run holds the samples with their spread and the circumstances they hold for. Measuring
+// never interprets: whether a time is good is said in diagnose/.
+//
+// Timing is that of nccl-tests: barrier, `iterations` calls in a row, time divided by their number,
+// averaged over the ranks. This makes one sample; `blocks` of them are taken and the median counts.
+// algbw = bytes / time, busbw = algbw * model::busbw_factor(op, ranks). The ops' sizes mean what
+// nccl-tests means (model/collective.h).
+//
+// Worked example (tests/unit/measure repeats it): -b 8 -e 32 -f 2 measures 8, 16 and 32 bytes;
+// all_gather of 1000 bytes of float on 3 ranks has count 83 and moves 996.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quantity.h"
+#include "core/result.h"
+#include "measure/element.h"
+#include "model/collective.h"
+
+namespace comm_probe::measure {
+
+// How the samples of the ranks become one number (nccl-tests -a).
+enum class RankAverage { kRankZero, kMean, kMin, kMax };
+
+struct Plan {
+  model::Op op = model::Op::kAllReduce;
+  std::optional<model::Algorithm> algorithm = {};  // absent: the engine's ledger chooses
+  int ranks = 2;
+  Element element = Element::kF32;
+  Reduction reduction = Reduction::kSum;
+  int root = 0;
+  core::Bytes begin = core::Bytes::of(8);
+  core::Bytes end = core::Bytes::of(std::uint64_t{64} << 20);
+  double factor = 2;  // next size = size * factor; at most 1: size + step
+  core::Bytes step = {};
+  int iterations = 0;  // 0: 20, more for short calls (to fill 200 us), fewer for long ones
+  int warmup = 5;
+  int blocks = 9;
+  bool check = true;
+  RankAverage average = RankAverage::kMean;
+};
+
+// What a size becomes once it is cut into elements and ranks.
+struct Amount {
+  std::uint64_t count = 0;  // as nccl-tests prints it
+  core::Bytes bytes = {};   // what is really moved
+};
+Amount amount_of(const Plan& plan, core::Bytes asked);
+// The sizes of the plan in order. Fails (bad usage) where the plan makes no sense.
+core::Result<std::vector<core::Bytes>> sizes_of(const Plan& plan);
+
+struct Timing {
+  core::Duration time = {};  // median of the blocks
+  core::Duration fastest = {};
+  core::Duration slowest = {};
+  int iterations = 0;                       // per block
+  std::optional<std::uint64_t> wrong = {};  // elements, of all ranks; absent: not checked
+};
+
+struct Row {
+  core::Bytes bytes = {};
+  std::uint64_t count = 0;
+  model::Algorithm algorithm = model::Algorithm::kRing;
+  Timing out_of_place = {};
+  Timing in_place = {};
+};
+
+// The circumstances that the samples hold for.
+struct Context {
+  std::string engine = {};
+  int cores = 0;           // that this process may use
+  bool bound = false;      // each rank to a core of its own
+  std::string loops = {};  // instruction set of the inner loops
+};
+
+struct RankDeath {
+  int rank = 0;
+  int signal = 0;
+  std::string sentence = {};
+};
+
+struct Run {
+  Plan plan = {};
+  Context context = {};
+  std::vector<Row> rows = {};  // those that were finished
+  std::optional<RankDeath> died = {};
+  int interrupted_by = 0;  // the signal; 0: ran to its end
+};
+
+// Ranks as processes of this machine over shared memory (engines/local). Fails where the plan makes
+// no sense for it, or its buffers do not fit the memory that is free.
+core::Result<Run> run_local(const Plan& plan);
+
+}  // namespace comm_probe::measure

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/units.h"
+#include "measure/measure.h"
+
+namespace comm_probe::measure {
+namespace {
+
+constexpr std::size_t kMostSizes = 10000;
+
+// Whether `count` is per rank, and the size counts all ranks.
+bool is_divided(model::Op op) {
+  switch (op) {
+    case model::Op::kAllGather:
+    case model::Op::kReduceScatter:
+    case model::Op::kAllToAll:
+      return true;
+    case model::Op::kAllReduce:
+    case model::Op::kBroadcast:
+    case model::Op::kReduce:
+    case model::Op::kSendRecv:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Amount amount_of(const Plan& plan, core::Bytes asked) {
+  const std::uint64_t elements = asked.whole() / element_bytes(plan.element);
+  const std::uint64_t parts = is_divided(plan.op) ? static_cast<std::uint64_t>(plan.ranks) : 1;
+  const std::uint64_t count = elements / parts;
+  return {count, core::Bytes::of(count * parts * element_bytes(plan.element))};
+}
+
+core::Result<std::vector<core::Bytes>> sizes_of(const Plan& plan) {
+  if (plan.begin > plan.end)
+    return core::input_error(
+        fmt::format("-b {} is larger than -e {}", core::format_bytes(plan.begin),
+                    core::format_bytes(plan.end)),
+        "the sizes run from -b up to -e");
+  if (plan.factor <= 1 && plan.step.count() <= 0 && plan.begin < plan.end)
+    return core::input_error(fmt::format("-f {} and no -i never reach -e", plan.factor),
+                             "give a factor above 1 (-f 2) or a step (-i 1M)");
+  if (plan.factor > 1 && plan.begin.count() < 1 && plan.begin < plan.end)
+    return core::input_error("-b 0 times any factor stays 0", "begin at 1 byte, or step with -i");
+  std::vector<core::Bytes> sizes;
+  core::Bytes size = plan.begin;
+  while (size <= plan.end) {
+    sizes.push_back(core::Bytes::of(size.whole()));
+    if (sizes.size() > kMostSizes)
+      return core::input_error(fmt::format("more than {} sizes", kMostSizes),
+                               "use a larger -f or -i");
+    const double next =
+        plan.factor > 1 ? std::floor(size.count() * plan.factor) : size.count() + plan.step.count();
+    if (next <= size.count()) break;
+    size = core::Bytes::of(next);
+  }
+  return sizes;
+}
+
+}  // namespace comm_probe::measure
