@@ -75,6 +75,9 @@ struct Context {
   int cores = 0;           // that this process may use
   bool bound = false;      // each rank to a core of its own
   std::string loops = {};  // instruction set of the inner loops
+  std::string host = {};
+  std::string processor = {};
+  std::vector<int> processes = {};  // by rank
 };
 
 struct RankDeath {

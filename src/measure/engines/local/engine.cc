@@ -117,6 +117,27 @@ std::vector<Row> rows_of(const Plan& plan, const std::vector<Step>& steps,
   return rows;
 }
 
+std::string processor_name(const core::Host& host) {
+  const std::string text = host.read("/proc/cpuinfo").value_or("");
+  const std::size_t at = text.find("model name");
+  const std::size_t colon = at == std::string::npos ? at : text.find(": ", at);
+  if (colon == std::string::npos) return "processor";
+  return text.substr(colon + 2, text.find('\n', colon) - colon - 2);
+}
+
+Context context_of(const Plan& plan, int cores, const Ended& ended) {
+  const core::Host host = core::Host::real();
+  Context context;
+  context.engine = "local";
+  context.cores = cores;
+  context.bound = plan.ranks <= cores;
+  context.loops = kernels().instruction_set;
+  context.host = host.read("/proc/sys/kernel/hostname").value_or("localhost");
+  context.processor = processor_name(host);
+  context.processes = ended.processes;
+  return context;
+}
+
 }  // namespace
 }  // namespace local
 
@@ -136,7 +157,7 @@ core::Result<Run> run_local(const Plan& plan) {
   const local::Ended ended =
       local::run_ranks(plan.ranks, [&](int rank) { local::run_session(session, rank); });
   Run run = {.plan = plan,
-             .context = {"local", cores, plan.ranks <= cores, local::kernels().instruction_set},
+             .context = local::context_of(plan, cores, ended),
              .rows = local::rows_of(plan, *steps, *table)};
   run.interrupted_by = ended.interrupted_by;
   if (ended.died)

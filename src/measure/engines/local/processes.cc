@@ -70,6 +70,7 @@ class Ranks {
         ended_.died = Died{.rank = rank, .status = errno};
         break;
       }
+      ended_.processes.push_back(pid);
       ++running_;
     }
   }

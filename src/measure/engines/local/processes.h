@@ -19,6 +19,7 @@ struct Died {
 };
 
 struct Ended {
+  std::vector<int> processes = {};  // by rank
   std::optional<Died> died = {};
   int interrupted_by = 0;  // SIGINT or SIGTERM that the user sent; 0: none
   bool ok() const { return !died && interrupted_by == 0; }

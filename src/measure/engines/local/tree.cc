@@ -71,11 +71,11 @@ struct Branch {
   void up_at(std::size_t at) const {
     if (at < chunks.size()) up(chunks[at]);
   }
-  // The root turns a chunk around at once, the others some chunks later.
+  // Some chunks later, the root too: both trees share the streams between two ranks, and every rank
+  // must post and take in the same order.
   void down_at(std::size_t step) const {
-    const std::size_t late = node.is_root() ? 0 : kAhead;
-    if (step < late || step - late >= chunks.size()) return;
-    const Piece chunk = chunks[step - late];
+    if (step < kAhead || step - kAhead >= chunks.size()) return;
+    const Piece chunk = chunks[step - kAhead];
     down(chunk, call.received(chunk.first));
   }
 };

@@ -1,0 +1,96 @@
+// `bench OP`: measures a collective with nccl-tests' flags and table.
+#include "diagnose/bench.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "cli/bench_request.h"
+#include "cli/bench_view.h"
+#include "cli/subcommands.h"
+#include "core/units.h"
+#include "model/fit.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::Json;
+using measure::Run;
+
+std::optional<model::Fit> fit_of(const Run& run) {
+  std::vector<model::FitPoint> points;
+  for (const measure::Row& row : run.rows)
+    if (row.bytes.count() > 0) points.push_back({row.bytes, row.out_of_place.time});
+  return model::fit_line(points, model::ring_shape(run.plan.op, run.plan.ranks));
+}
+
+Json fit_json(const model::Fit& fit) {
+  const auto known = [](bool is_known, double value) {
+    return is_known ? core::json_number(value) : Json(nullptr);
+  };
+  return {{"alpha_us", known(fit.latency_known, fit.alpha.in_us())},
+          {"beta_GBps", known(fit.beta_known, fit.beta.in_GBps())},
+          {"knee_bytes", core::json_bytes(fit.knee)},
+          {"plateau90_bytes", core::json_bytes(fit.plateau90)},
+          {"plateau_busbw_GBps", known(fit.beta_known, fit.beta.in_GBps())},
+          {"r2", core::json_number(fit.r2)}};
+}
+
+std::string fit_sentence(const model::Fit& fit) {
+  return fmt::format("fit: alpha {}, beta {}, knee {}, 90 % of the plateau from {}, r2 {}",
+                     core::format_duration(fit.alpha), core::format_bandwidth(fit.beta),
+                     core::format_bytes(fit.knee), core::format_bytes(fit.plateau90),
+                     core::format_number(fit.r2));
+}
+
+Document document_of(const Run& run) {
+  Document document{.command = "bench"};
+  document.result = {{"op", op_name(run.plan.op)}, {"backend", run.context.engine},
+                     {"ranks", run.plan.ranks},    {"cores", run.context.cores},
+                     {"bound", run.context.bound}, {"loops", run.context.loops},
+                     {"rows", bench_rows(run)}};
+  document.body.emplace_back(core::Preformatted{nccl_tests_table(run)});
+  if (const auto fit = fit_of(run)) {
+    document.result["fit"] = fit_json(*fit);
+    document.body.emplace_back(core::Paragraph{fit_sentence(*fit)});
+  }
+  document.findings = diagnose::judge_bench(run);
+  return document;
+}
+
+// The ranks are gone; now the signal does to us what it would have done.
+int interrupted(int signal) {
+  std::fprintf(stderr, "comm-probe: bench: interrupted; all ranks were ended\n");
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  return 128 + signal;
+}
+
+int bench(const Shell& shell, const BenchRequest& request) {
+  const auto plan = request.plan();
+  if (!plan) return shell.fail(plan.error());
+  shell.progress(fmt::format("measuring {} on {} ranks", op_name(plan->op), plan->ranks));
+  const auto run = measure::run_local(*plan);
+  shell.end_progress();
+  if (!run) return shell.fail(run.error());
+  if (run->interrupted_by != 0) return interrupted(run->interrupted_by);
+  return shell.finish(document_of(*run));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("bench", "measure a collective, as nccl-tests does")->group("Measure");
+  auto request = std::make_shared<BenchRequest>();
+  request->add_to(*app);
+  app->footer(
+      "Example:\n  comm-probe bench all_reduce -b 8 -e 64M -f 2 --ranks 2\n"
+      "  -> the table of nccl-tests, a fit of alpha and beta, and what is wrong");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return bench(shell, *request); }); });
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,152 @@
+#include "cli/bench_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "cli/calc_request.h"
+#include "core/spelling.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::input_error;
+
+constexpr int kMostIterations = 1000000;
+
+template <class Values, class Name>
+std::vector<std::string_view> names_of(const Values& values, Name name) {
+  std::vector<std::string_view> names;
+  for (const auto value : values) names.emplace_back(name(value));
+  return names;
+}
+
+core::Result<model::Op> parse_op(const std::string& name) {
+  if (name.empty())
+    return input_error("bench needs an operation", "for instance: comm-probe bench all_reduce");
+  if (const auto op = model::op_from_name(name)) return *op;
+  return input_error(
+      core::unknown_word("operation", name, names_of(model::kAllOps, model::op_name)));
+}
+
+core::Result<measure::Element> parse_element(const std::string& name) {
+  if (const auto element = measure::element_from_name(name)) return *element;
+  return input_error(core::unknown_word("data type", name,
+                                        names_of(measure::kAllElements, measure::element_name)));
+}
+
+core::Result<measure::Reduction> parse_reduction(const std::string& name) {
+  if (const auto reduction = measure::reduction_from_name(name)) return *reduction;
+  return input_error(core::unknown_word(
+      "reduction", name, names_of(measure::kAllReductions, measure::reduction_name)));
+}
+
+core::Result<bool> check_backend(const std::string& name) {
+  constexpr std::array<std::string_view, 5> kBackends = {"local", "mpi", "nccl", "cuda", "ucx"};
+  if (name == "local") return true;
+  if (std::find(kBackends.begin(), kBackends.end(), name) == kBackends.end())
+    return input_error(core::unknown_word("backend", name, kBackends));
+  return core::missing_error(
+      fmt::format("bench --backend {}: this build has no {} engine; it comes with issue 8", name,
+                  name),
+      "--backend local measures between processes of this machine");
+}
+
+core::Result<bool> check_range(const char* flag, int value, int low, int high) {
+  if (value >= low && value <= high) return true;
+  return input_error(fmt::format("{} {} is outside {} to {}", flag, value, low, high));
+}
+
+int usual_ranks() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
+}
+
+}  // namespace
+
+void BenchRequest::add_to(CLI::App& app) {
+  app.add_option(
+      "OP", op_,
+      "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv");
+  add_bytes(app, "-b,--minbytes", plan_.begin, "smallest size (default: 8)");
+  add_bytes(app, "-e,--maxbytes", plan_.end, "largest size (default: 64M)");
+  factor_option_ = app.add_option("-f,--stepfactor", plan_.factor, "next size = size x F")
+                       ->capture_default_str()
+                       ->type_name("F");
+  add_bytes(app, "-i,--stepbytes", plan_.step, "next size = size + SIZE, instead of -f")
+      ->excludes(factor_option_);
+  iterations_option_ = app.add_option("-n,--iters", plan_.iterations,
+                                      "calls per sample (default: 20, more for calls below 10 us)")
+                           ->type_name("N");
+  app.add_option("-w,--warmup_iters", plan_.warmup, "calls before the first sample")
+      ->capture_default_str();
+  app.add_option("-c,--check", check_, "1: check the results, 0: do not")->capture_default_str();
+  gpus_option_ = app.add_option("-g,--ngpus", gpus_, "ranks per thread: ranks = -t x -g");
+  threads_option_ = app.add_option("-t,--nthreads", threads_, "see -g");
+  ranks_option_ = app.add_option("--ranks", ranks_, "ranks (default: one per core, 2 to 8)");
+  app.add_option("-d,--datatype", element_, "float, double, bfloat16, half, int32, uint8")
+      ->capture_default_str();
+  app.add_option("-o,--op", reduction_, "sum, prod, min, max, avg")->capture_default_str();
+  app.add_option("-r,--root", plan_.root, "root of broadcast and reduce")->capture_default_str();
+  app.add_option("-z,--blocking", blocking_, "accepted; local calls always block")
+      ->capture_default_str();
+  app.add_option("-a,--average", average_, "over the ranks: 0 rank 0, 1 mean, 2 min, 3 max")
+      ->capture_default_str();
+  app.add_option("--backend", backend_, "local (mpi, nccl, cuda, ucx: not built in yet)")
+      ->capture_default_str();
+  app.add_option("--algo", algorithm_,
+                 "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
+                 "by the ledger of this machine")
+      ->capture_default_str();
+}
+
+core::Result<int> BenchRequest::ranks() const {
+  const bool by_threads = gpus_option_->count() > 0 || threads_option_->count() > 0;
+  if (!by_threads) return ranks_option_->count() > 0 ? ranks_ : usual_ranks();
+  for (const auto& [flag, value] : {std::pair{"-g", gpus_}, std::pair{"-t", threads_}})
+    if (const auto fine = check_range(flag, value, 1, 10000); !fine) return fine.error();
+  const int product = gpus_ * threads_;
+  if (ranks_option_->count() > 0 && ranks_ != product)
+    return input_error(fmt::format("--ranks {} against -t {} x -g {}", ranks_, threads_, gpus_),
+                       "give one of them");
+  return product;
+}
+
+core::Result<measure::Plan> BenchRequest::plan() const {
+  measure::Plan plan = plan_;
+  const auto op = parse_op(op_);
+  if (!op) return op.error();
+  const auto element = parse_element(element_);
+  if (!element) return element.error();
+  const auto reduction = parse_reduction(reduction_);
+  if (!reduction) return reduction.error();
+  const auto ranks = this->ranks();
+  if (!ranks) return ranks.error();
+  if (const auto fine = check_backend(backend_); !fine) return fine.error();
+  struct Range {
+    const char* flag;
+    int value, low, high;
+  };
+  const int least = iterations_option_->count() > 0 ? 1 : 0;
+  for (const Range& range :
+       {Range{"-n", plan.iterations, least, kMostIterations},
+        Range{"-w", plan.warmup, 0, kMostIterations}, Range{"-c", check_, 0, kMostIterations},
+        Range{"-a", average_, 0, 3}, Range{"-z", blocking_, 0, 1}})
+    if (const auto fine = check_range(range.flag, range.value, range.low, range.high); !fine)
+      return fine.error();
+  if (algorithm_ != "auto") {
+    const auto algorithm = parse_algorithm(algorithm_);
+    if (!algorithm) return algorithm.error();
+    plan.algorithm = *algorithm;
+  }
+  plan.op = *op;
+  plan.element = *element;
+  plan.reduction = *reduction;
+  plan.ranks = *ranks;
+  plan.check = check_ != 0;
+  plan.average = static_cast<measure::RankAverage>(average_);
+  if (plan.step.count() > 0) plan.factor = 0;
+  return plan;
+}
+
+}  // namespace comm_probe::cli

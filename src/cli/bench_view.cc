@@ -1,0 +1,124 @@
+#include "cli/bench_view.h"
+
+#include <fmt/format.h>
+
+#include "model/collective.h"
+#include "report/report.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Json;
+using measure::Plan;
+using measure::Row;
+using measure::Run;
+using measure::Timing;
+
+bool has_reduction(model::Op op) {
+  return op == model::Op::kAllReduce || op == model::Op::kReduce || op == model::Op::kReduceScatter;
+}
+bool has_root(model::Op op) { return op == model::Op::kBroadcast || op == model::Op::kReduce; }
+std::string reduction_word(const Plan& plan) {
+  return has_reduction(plan.op) ? reduction_name(plan.reduction) : "none";
+}
+int root_number(const Plan& plan) { return has_root(plan.op) ? plan.root : -1; }
+
+double algbw_GBps(core::Bytes bytes, const Timing& timing) {
+  return timing.time.in_seconds() > 0 ? (bytes / timing.time).in_GBps() : 0;
+}
+
+// Seven characters wide, as nccl-tests prints numbers; below 10 us one digit more.
+std::string time_text(double us) {
+  const int digits = us < 10 ? 3 : us < 10000 ? 2 : us < 100000 ? 1 : 0;
+  return fmt::format("{:>8.{}f}", us, digits);
+}
+
+std::string timing_columns(const Run& run, const Row& row, const Timing& timing) {
+  const double algbw = algbw_GBps(row.bytes, timing);
+  const double busbw = algbw * model::busbw_factor(run.plan.op, run.plan.ranks);
+  const std::string wrong = timing.wrong ? fmt::format("{}", *timing.wrong) : "N/A";
+  return fmt::format("{} {:>7.2f} {:>7.2f} {:>7}", time_text(timing.time.in_us()), algbw, busbw,
+                     wrong);
+}
+
+std::string device_lines(const Run& run) {
+  std::string text = "# Using devices\n";
+  for (std::size_t rank = 0; rank < run.context.processes.size(); ++rank)
+    text += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on {:>10} device {:>2} [cpu] {}\n", rank,
+                        run.context.processes[rank], run.context.host,
+                        run.context.bound ? static_cast<int>(rank) : 0, run.context.processor);
+  return text;
+}
+
+std::string settings_line(const Plan& plan) {
+  const std::string step = plan.factor > 1 ? fmt::format("{}(factor)", plan.factor)
+                                           : fmt::format("{}(bytes)", plan.step.whole());
+  return fmt::format(
+      "# nThread 1 nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg "
+      "iters: 1 validation: {} graph: 0\n",
+      plan.ranks, plan.begin.whole(), plan.end.whole(), step, plan.warmup,
+      plan.iterations > 0 ? plan.iterations : 20, plan.check ? 1 : 0);
+}
+
+constexpr const char* kColumns =
+    "#\n"
+    "#                                                              out-of-place                  "
+    "     in-place          \n"
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+    "time   algbw   busbw  #wrong\n"
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
+    "(us)  (GB/s)  (GB/s)        \n";
+
+std::string closing_lines(const Run& run) {
+  std::uint64_t wrong = 0;
+  double busbw = 0;
+  for (const Row& row : run.rows)
+    for (const Timing* timing : {&row.out_of_place, &row.in_place}) {
+      wrong += timing->wrong.value_or(0);
+      busbw += algbw_GBps(row.bytes, *timing) * model::busbw_factor(run.plan.op, run.plan.ranks);
+    }
+  const double average = run.rows.empty() ? 0 : busbw / (2 * static_cast<double>(run.rows.size()));
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.6g}\n#\n", wrong,
+                     wrong == 0 ? "OK" : "FAILED", average);
+}
+
+}  // namespace
+
+std::string nccl_tests_table(const Run& run) {
+  std::string text = fmt::format("# comm-probe {} local engine\n", report::kVersion);
+  text += fmt::format("# Collective test starting: {}_perf\n", op_name(run.plan.op));
+  text += settings_line(run.plan) + "#\n" + device_lines(run) + kColumns;
+  for (const Row& row : run.rows)
+    text += fmt::format("{:>12} {:>13} {:>9} {:>7} {:>7} {} {}\n", row.bytes.whole(), row.count,
+                        element_name(run.plan.element), reduction_word(run.plan),
+                        root_number(run.plan), timing_columns(run, row, row.out_of_place),
+                        timing_columns(run, row, row.in_place));
+  return text + closing_lines(run);
+}
+
+Json bench_rows(const Run& run) {
+  Json rows = Json::array();
+  for (const Row& row : run.rows)
+    for (const bool in_place : {false, true}) {
+      const Timing& timing = in_place ? row.in_place : row.out_of_place;
+      const double algbw = algbw_GBps(row.bytes, timing);
+      const double factor = model::busbw_factor(run.plan.op, run.plan.ranks);
+      rows.push_back({{"bytes", core::json_bytes(row.bytes)},
+                      {"count", row.count},
+                      {"type", element_name(run.plan.element)},
+                      {"redop", reduction_word(run.plan)},
+                      {"root", root_number(run.plan)},
+                      {"in_place", in_place},
+                      {"time_us", core::json_number(timing.time.in_us())},
+                      {"algbw_GBps", core::json_number(algbw)},
+                      {"busbw_GBps", core::json_number(algbw * factor)},
+                      {"wrong", timing.wrong ? Json(*timing.wrong) : Json(nullptr)},
+                      {"algorithm", algorithm_name(row.algorithm)},
+                      {"fastest_us", core::json_number(timing.fastest.in_us())},
+                      {"slowest_us", core::json_number(timing.slowest.in_us())},
+                      {"iterations", timing.iterations}});
+    }
+  return rows;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,17 @@
+// What `bench` shows: the table that nccl-tests prints, column for column, so that every reader of
+// such tables (our own `curve` too) takes it, and the rows of the JSON contract.
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "measure/measure.h"
+
+namespace comm_probe::cli {
+
+std::string nccl_tests_table(const measure::Run& run);
+// One per timing: {bytes, count, type, redop, root, in_place, time_us, algbw_GBps, busbw_GBps,
+// wrong} and algorithm, fastest_us, slowest_us, iterations.
+core::Json bench_rows(const measure::Run& run);
+
+}  // namespace comm_probe::cli
