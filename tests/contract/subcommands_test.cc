@@ -1,0 +1,177 @@
+// What holds for every subcommand. They are listed from the help, so that a new one is covered on
+// the day it appears; what to run is taken from the worked examples of their help.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "envelope.h"
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+Words with(Words words, const std::string& last) {
+  words.push_back(last);
+  return words;
+}
+
+struct Subcommand {
+  Words words;  // {"calc", "path"}
+  std::string group;
+  std::string help;
+};
+
+// The lines "  name   text" below a heading of the help that is no list of options.
+std::vector<std::pair<std::string, std::string>> listed(const std::string& help) {
+  std::vector<std::pair<std::string, std::string>> names;
+  std::string group;
+  for (const std::string& line : lines_of(help)) {
+    if (line.ends_with(':') && !line.starts_with(' ')) group = line.substr(0, line.size() - 1);
+    const bool is_list = group != "Positionals" && group != "Options" &&
+                         !group.ends_with(" options") && !group.starts_with("Example");
+    if (line.empty() || !is_list || !line.starts_with("  ") || line[2] == ' ' || group.empty())
+      continue;
+    names.emplace_back(line.substr(2, line.find(' ', 2) - 2), group);
+  }
+  return names;
+}
+
+void collect(const Words& words, const std::string& group, std::vector<Subcommand>& all) {
+  const BinaryRun run = run_binary(with(words, "--help"));
+  EXPECT_EQ(run.status, 0) << run;
+  if (!words.empty()) all.push_back({words, group, run.out});
+  for (const auto& [name, inner] : listed(run.out))
+    collect(with(words, name), words.empty() ? inner : group, all);
+}
+
+const std::vector<Subcommand>& subcommands() {
+  static const std::vector<Subcommand> all = [] {
+    std::vector<Subcommand> found;
+    collect({}, "", found);
+    return found;
+  }();
+  return all;
+}
+
+// "calc all_reduce -n 8" out of "  comm-probe calc all_reduce -n 8".
+std::vector<std::string> examples(const Subcommand& subcommand) {
+  std::vector<std::string> found;
+  const std::size_t start = subcommand.help.find("\nExample");
+  if (start == std::string::npos) return found;
+  for (const std::string& line : lines_of(subcommand.help.substr(start)))
+    if (line.starts_with("  comm-probe ")) found.push_back(line.substr(13));
+  return found;
+}
+
+TEST(Subcommands, AreFound) {
+  EXPECT_GE(subcommands().size(), 1U);
+  for (const Subcommand& subcommand : subcommands())
+    EXPECT_THAT((Words{"Calculate", "Look", "Measure", "Compare"}),
+                testing::Contains(subcommand.group))
+        << testing::PrintToString(subcommand.words);
+}
+
+TEST(Subcommands, HelpShowsAnExampleAndFits) {
+  for (const Subcommand& subcommand : subcommands()) {
+    EXPECT_FALSE(examples(subcommand).empty()) << "no worked example\n" << subcommand.help;
+    for (const char* option :
+         {"--json", "--output FILE", "--color", "-q", "--explain", "--version"})
+      EXPECT_THAT(subcommand.help, HasSubstr(option));
+    for (const std::string& line : lines_of(subcommand.help)) EXPECT_LE(line.size(), 100U) << line;
+  }
+}
+
+TEST(Subcommands, RefuseAnUnknownOption) {
+  for (const Subcommand& subcommand : subcommands()) {
+    const BinaryRun run = run_binary(with(subcommand.words, "--no-such-option"));
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(run.out, "") << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+    EXPECT_THAT(run.err, HasSubstr("'--no-such-option'")) << run;
+  }
+}
+
+// Either a document that keeps the contract, or one line on stderr and nothing on stdout.
+void expect_contract(const BinaryRun& run, const std::string& command) {
+  EXPECT_FALSE(run.timed_out) << run;
+  if (run.status == 2 || run.status == 3) {
+    EXPECT_EQ(run.out, "") << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+    return;
+  }
+  const json document = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(document.is_discarded()) << "not one JSON document\n" << run;
+  EXPECT_EQ(broken_rules(document, command), Words{}) << run;
+  EXPECT_EQ(run.status, demanded_status(document)) << run;
+}
+
+// The examples of what measures take their time: they are not run here.
+TEST(Subcommands, ExamplesKeepTheContract) {
+  int documents = 0;
+  for (const Subcommand& subcommand : subcommands()) {
+    if (subcommand.group == "Measure") continue;
+    for (const std::string& example : examples(subcommand)) {
+      const BinaryRun run = run_shell("\"$COMM_PROBE\" --json " + example);
+      EXPECT_THAT(run.err, testing::Not(HasSubstr("--help"))) << "the example is no usage\n" << run;
+      if (example.find('|') == std::string::npos && example.find("--topo") == std::string::npos)
+        expect_contract(run, subcommand.words.front());
+      documents += run.status == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(documents, 1);
+}
+
+TEST(Subcommands, RefuseInputsThatAreNone) {
+  const std::string folder = testing::TempDir() + "/contract" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  for (const Subcommand& subcommand : subcommands()) {
+    if (subcommand.help.find("FILE...") == std::string::npos) continue;
+    for (const std::string& what : {folder + "/absent", folder}) {
+      const BinaryRun run = run_binary(with(subcommand.words, what));
+      EXPECT_EQ(run.status, 2) << run;
+      EXPECT_EQ(run.out, "") << run;
+      EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+      EXPECT_THAT(run.err, HasSubstr(what)) << "which file it is\n" << run;
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// The validator itself must see what is wrong.
+TEST(Envelope, SeesWhatIsBroken) {
+  const json good = json::parse(R"({"comm_probe": "0.1.0", "command": "x", "inputs": [],
+      "result": {"time_us": 1.5}, "findings": [], "caveats": []})");
+  EXPECT_EQ(broken_rules(good, "x"), Words{});
+  json bad = good;
+  bad.erase("caveats");
+  bad["result"]["time_us"] = "1.5";
+  EXPECT_EQ(broken_rules(bad, "x"), Words{"document has caveats"});
+  bad["caveats"] = json::array();
+  EXPECT_EQ(broken_rules(bad, "y"), (Words{"command is y", "time_us is a number: \"1.5\""}));
+  bad = good;
+  bad["findings"] = json::parse(R"([{"id": "curve.no-such", "severity": "bad", "layer": "nccl",
+      "summary": "", "evidence": [{"source": "a", "text": "b", "line": 0}],
+      "confidence": "certain", "next": ["a"], "expected": {"value": "1", "unit": "s"}}])");
+  EXPECT_EQ(broken_rules(bad, "x").size(), 6U);
+}
+
+TEST(Envelope, DemandsTheStatus) {
+  const auto document = [](const char* findings, const char* caveats) {
+    return json{{"findings", json::parse(findings)}, {"caveats", json::parse(caveats)}};
+  };
+  EXPECT_EQ(demanded_status(document("[]", "[]")), 0);
+  EXPECT_EQ(demanded_status(document(R"([{"severity": "info"}])", "[]")), 0);
+  EXPECT_EQ(demanded_status(document(R"([{"severity": "warning"}])", R"([{"limits": true}])")), 1);
+  EXPECT_EQ(demanded_status(document("[]", R"([{"limits": false}])")), 0);
+  EXPECT_EQ(demanded_status(document("[]", R"([{"id": "x"}])")), 5);
+}
+
+}  // namespace
+}  // namespace comm_probe::test
