@@ -1,12 +1,13 @@
-# comm-probe: `make build`, `make run`, `make test`. Everything needed is installed by scripts/setup.sh (Debian 12).
+# comm-probe: `make build`, `make run`, `make test`. What they need is installed by scripts/setup.sh
+# (Debian 12; `apt-get install make` is all that has to be there before).
 JOBS ?= 2
 PREFIX ?= /usr/local
 CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_BASEDIR
 export CCACHE_NOHASHDIR := 1
-SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.h')
+SOURCES = $(shell find src tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
 
-.PHONY: build run test test-asan test-tsan test-clang bench fuzz format check-format install clean
+.PHONY: build run test test-asan test-tsan test-clang bench fuzz format check-format docs lint install clean
 build: build/build.ninja
 	@cmake --build build -j $(JOBS)
 
@@ -15,8 +16,9 @@ build/build.ninja: CMakeLists.txt CMakePresets.json cmake/modules.cmake
 	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
 	@rm -f build-configure.log
 
+# A finding (1) or a limited conclusion (5) is a result, not a failure of make.
 run: build
-	@build/comm-probe run
+	@build/comm-probe run || { status=$$?; [ $$status = 1 ] || [ $$status = 5 ]; }
 
 test: check-format build
 	@cd build && ctest --output-on-failure -j $(JOBS)
@@ -52,6 +54,17 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build-fuzz -j $(JOBS)
 	@fuzz/run_all.sh build-fuzz $(FUZZ_SECONDS)
+
+# the pages of docs/ that come from tables in the code
+docs: build
+	@build/comm-probe explain --markdown findings >docs/findings.md
+	@build/comm-probe explain --markdown terms >docs/terms.md
+
+# sizes of functions and files against our targets, then clang-tidy
+lint: build
+	@scripts/setup.sh lint
+	@scripts/measure_code.sh
+	@find src -name '*.cc' | xargs -P $(JOBS) -n 4 clang-tidy-14 --quiet -p build 2>/dev/null
 
 install: build
 	@cmake --install build --prefix $(PREFIX)

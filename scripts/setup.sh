@@ -2,22 +2,32 @@
 # Installs what the build and the tests need on a bare Debian 12. Needs root (or sudo); safe to repeat.
 #   scripts/setup.sh         what `make build` and `make test` need
 #   scripts/setup.sh bench   also the peers that `make bench` measures against
-#   scripts/setup.sh fuzz    also clang's fuzzer runtime
+#   scripts/setup.sh fuzz    also clang and its fuzzer runtime
+#   scripts/setup.sh lint    also what `make lint` needs
+# Elsewhere than on Debian it installs nothing and says what is needed.
 set -eu
 
 build_packages="g++ cmake ninja-build ccache make pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev
   libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libgtest-dev jq clang-format-14 git ca-certificates"
 bench_packages="libbenchmark-dev openmpi-bin libopenmpi-dev libgloo-dev"
 fuzz_packages="clang-14 libclang-rt-14-dev"
+lint_packages="clang-tidy-14 universal-ctags"
 
 packages=$build_packages
 for extra in "$@"; do
   case "$extra" in
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages $fuzz_packages" ;;
-    *) echo "setup.sh: unknown part '$extra' (known: bench, fuzz)" >&2; exit 2 ;;
+    lint) packages="$packages $lint_packages" ;;
+    *) echo "setup.sh: unknown part '$extra' (known: bench, fuzz, lint)" >&2; exit 2 ;;
   esac
 done
+
+if ! command -v dpkg-query >/dev/null; then
+  command -v cmake >/dev/null && command -v ninja >/dev/null && exit 0
+  echo "setup.sh: not a Debian; install what these packages hold:" $packages >&2
+  exit 3
+fi
 
 missing=
 for package in $packages; do
@@ -27,7 +37,7 @@ done
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || { echo "setup.sh: needs root to install:$missing" >&2; exit 3; }
+  command -v sudo >/dev/null || { echo "setup.sh: needs root (or sudo) to install:$missing" >&2; exit 3; }
   as_root=sudo
 fi
 echo "setup.sh: installing$missing" >&2

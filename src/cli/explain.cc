@@ -3,6 +3,7 @@
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
+#include "report/markdown.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -74,6 +75,12 @@ int explain(const Shell& shell, const std::string& word) {
       near.empty() ? "`comm-probe explain` lists everything" : "did you mean '" + near + "'?"));
 }
 
+int print_page(const std::string& page) {
+  const std::string text = page == "terms" ? report::terms_markdown() : report::findings_markdown();
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 }  // namespace
 
 void add_explain(CLI::App& root, Shell& shell) {
@@ -83,9 +90,15 @@ void add_explain(CLI::App& root, Shell& shell) {
   auto word = std::make_shared<std::string>();
   app->add_option("WORD", *word,
                   "a finding id (curve.plateau-low) or a term (busbw); without it: the list");
+  auto page = std::make_shared<std::string>();
+  add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`", {"findings", "terms"})
+      ->group("");
   app->footer("Example:\n  comm-probe explain busbw");
   shell.add_common_flags(*app);
-  app->callback([&shell, word] { shell.run([&shell, word] { return explain(shell, *word); }); });
+  app->callback([&shell, word, page] {
+    shell.run(
+        [&shell, word, page] { return page->empty() ? explain(shell, *word) : print_page(*page); });
+  });
 }
 
 }  // namespace comm_probe::cli
