@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kNvidia = "0x10de";
 constexpr const char* kMellanox = "0x15b3";
 
-// nvlink = { generation = 4, links = 18 }; another fabric has `name` and `per_link` instead.
+// links = { nvlink = 4, count = 18 }; another fabric has `name` and `per_link` instead.
 std::optional<GpuLinks> read_links(EntryReader& entry) {
   const TomlValue* table = entry.table("links");
   if (table == nullptr) return std::nullopt;
@@ -31,6 +31,7 @@ std::optional<GpuLinks> read_links(EntryReader& entry) {
 Gpu read_gpu(EntryReader& entry) {
   Gpu gpu;
   gpu.source = entry.text("source");
+  gpu.note = entry.text_or("note", "");
   gpu.name = entry.text("name");
   gpu.aliases = entry.texts("aliases");
   gpu.printed = entry.texts("printed");
@@ -48,6 +49,7 @@ Gpu read_gpu(EntryReader& entry) {
 Nic read_nic(EntryReader& entry) {
   Nic nic;
   nic.source = entry.text("source");
+  nic.note = entry.text_or("note", "");
   nic.name = entry.text("name");
   nic.aliases = entry.texts("aliases");
   nic.ports = entry.integer_or("ports", 1, 1, 8);
@@ -58,12 +60,14 @@ Nic read_nic(EntryReader& entry) {
   nic.pci_vendor = entry.text_or("pci_vendor", kMellanox);
   nic.pci_device = entry.text_or("pci_device", "0x0000");
   nic.can_rdma = entry.boolean_or("rdma", true);
+  if (entry.has("nccl_latency")) nic.nccl_latency = entry.duration("nccl_latency");
   return nic;
 }
 
 Cpu read_cpu(EntryReader& entry) {
   Cpu cpu;
   cpu.source = entry.text("source");
+  cpu.note = entry.text_or("note", "");
   cpu.name = entry.text("name");
   cpu.arch = entry.text("arch");
   cpu.vendor = entry.text_or("vendor", "");

@@ -136,6 +136,15 @@ core::Sourced<core::Bandwidth> EntryReader::bandwidth(std::string_view key) {
   return {*parsed, core::Basis::kCatalog, source_of(key)};
 }
 
+core::Duration EntryReader::duration(std::string_view key) {
+  const std::string written = text(key);
+  if (failed()) return {};
+  const auto parsed = core::parse_duration(written);
+  if (parsed) return *parsed;
+  fail(key, parsed.error().message, parsed.error().hint);
+  return {};
+}
+
 PcieLink EntryReader::pcie(std::string_view key) {
   const std::string written = text(key);
   int generation = 0, lanes = 0, end = 0;

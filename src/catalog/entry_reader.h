@@ -32,6 +32,7 @@ class EntryReader {
   std::vector<std::vector<int>> rows(std::string_view key, int most);  // [[0, 1, 4], ...]
   core::Sourced<core::Bytes> bytes(std::string_view key);
   core::Sourced<core::Bandwidth> bandwidth(std::string_view key);
+  core::Duration duration(std::string_view key);
   PcieLink pcie(std::string_view key);  // "gen5 x16"
   // A table, or an array of tables, below a key; null or empty where absent.
   const TomlValue* table(std::string_view key);

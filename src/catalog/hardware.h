@@ -26,6 +26,7 @@ struct Gpu {
   std::string pci_device = {};                           // "0x2330"
   bool can_gdr = true;                                   // GPUDirect RDMA
   std::string source = {};
+  std::string note = {};  // what a user of the numbers should know
 };
 
 struct Nic {
@@ -39,7 +40,9 @@ struct Nic {
   std::string pci_vendor = {};
   std::string pci_device = {};
   bool can_rdma = true;
+  core::Duration nccl_latency = {};  // what the network plugin tells NCCL; 0 for InfiniBand
   std::string source = {};
+  std::string note = {};
   core::Bandwidth rate() const { return port_rate.value * ports; }  // all ports, one direction
 };
 
@@ -52,6 +55,7 @@ struct Cpu {
   std::string socket_link = {};                          // name in socket_links()
   core::Sourced<core::Bandwidth> memory_bandwidth = {};  // of one socket, theoretical
   std::string source = {};
+  std::string note = {};  // what a user of the numbers should know
 };
 
 // How the GPUs of one machine reach each other.
@@ -110,6 +114,7 @@ struct Machine {
   bool gdr = true;
   std::vector<Branch> branches = {};
   std::string source = {};
+  std::string note = {};
 
   // Devices as NCCL counts them: each port of a NIC, or a group of NICs.
   int nets() const { return nics * nic.ports / nics_per_net; }

@@ -127,6 +127,7 @@ Machine read_machine(EntryReader& entry, const Catalog& known) {
   const bool based = entry.has("base");
   read_base(entry, known, machine);
   machine.source = entry.text("source");
+  machine.note = entry.text_or("note", "");
   machine.name = entry.text("name");
   machine.aliases = entry.texts("aliases");
   machine.description = entry.text("description");

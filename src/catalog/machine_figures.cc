@@ -31,6 +31,12 @@ int direct_links(const Machine& machine) {
   return links;
 }
 
+Sourced<Bandwidth> used_links(const Machine& machine) {
+  GpuLinks used = *machine.gpu.links;
+  used.links = nvlinks_in_use(machine);
+  return used.one_way();
+}
+
 }  // namespace
 
 const char* fabric_name(Fabric fabric) {
@@ -51,14 +57,16 @@ int nvlinks_in_use(const Machine& machine) {
   return direct_links(machine);
 }
 
+std::optional<Sourced<Bandwidth>> pair_one_way(const Machine& machine) {
+  if (machine.gpu_pairs.empty()) return std::nullopt;
+  GpuLinks used = *machine.gpu.links;
+  used.links = machine.gpu_pairs.front().links;
+  return used.one_way();
+}
+
 std::optional<Sourced<Bandwidth>> intra_node_one_way(const Machine& machine) {
   if (machine.gpus < 2 && machine.scale_up_gpus < 2) return std::nullopt;
-  const int links = nvlinks_in_use(machine);
-  if (links > 0) {
-    GpuLinks used = *machine.gpu.links;
-    used.links = links;
-    return used.one_way();
-  }
+  if (machine.fabric != Fabric::kBridge && nvlinks_in_use(machine) > 0) return used_links(machine);
   if (!machine.gpu.pcie) return std::nullopt;
   Sourced<Bandwidth> effective = slot_link(*machine.gpu.pcie, machine.host_pcie).effective();
   effective.source = fmt::format(
@@ -76,12 +84,15 @@ Sourced<Bandwidth> nic_total(const Machine& machine) {
 Sourced<Bandwidth> nic_share(const Machine& machine) {
   const Sourced<Bandwidth> total = nic_total(machine);
   return {total.value / machine.gpus, Basis::kCatalog,
-          fmt::format("{} over {} GPUs", total.source, machine.gpus)};
+          fmt::format("{} over {} GPUs: {}", core::format_bandwidth(total.value), machine.gpus,
+                      total.source)};
 }
 
 std::optional<double> nvlink_over_nic(const Machine& machine) {
   const auto inside = intra_node_one_way(machine);
-  if (!inside || machine.nics == 0 || nvlinks_in_use(machine) == 0) return std::nullopt;
+  if (!inside || machine.nics == 0 || nvlinks_in_use(machine) == 0 ||
+      machine.fabric == Fabric::kBridge)
+    return std::nullopt;
   return inside->value / nic_share(machine).value;
 }
 

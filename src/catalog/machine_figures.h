@@ -11,14 +11,19 @@
 
 namespace comm_probe::catalog {
 
-// What one GPU can send to the other GPUs of the machine: all its NVLinks that are used here, or,
-// where there are none, its PCIe link after packet overhead (MPS 256). Nothing with one GPU.
+// What one GPU can send to the other GPUs of the machine: all its links that are used here, or,
+// where links join no more than pairs, its PCIe link after packet overhead (MPS 256). Nothing with
+// one GPU.
 std::optional<core::Sourced<core::Bandwidth>> intra_node_one_way(const Machine& machine);
+// What two directly joined GPUs can send to each other: 100 GB/s on an HGX A100 4-GPU, 300 over the
+// bridge of two A100 PCIe. The first pair's; nothing without direct links.
+std::optional<core::Sourced<core::Bandwidth>> pair_one_way(const Machine& machine);
 // All NICs of the machine; zero where it has none.
 core::Sourced<core::Bandwidth> nic_total(const Machine& machine);
 // nic_total over the GPUs.
 core::Sourced<core::Bandwidth> nic_share(const Machine& machine);
-// NVLink capacity of the machine over its NIC total; nothing where one of them is absent.
+// NVLink capacity of the machine over its NIC total; nothing where one of them is absent or links
+// join no more than pairs.
 std::optional<double> nvlink_over_nic(const Machine& machine);
 // NVLinks of one GPU that lead to other GPUs or to switches here (0 without NVLink).
 int nvlinks_in_use(const Machine& machine);
