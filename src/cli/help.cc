@@ -38,6 +38,7 @@ std::string HelpFormatter::make_description(const CLI::App* app) const {
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   std::string name = make_option_name(option, is_positional) + make_option_opts(option);
+  name = name.substr(0, name.find(" Excludes:"));  // the text says it in words
   // where the text says what happens without the option, the value that stands for that is noise
   const std::string captured = "=" + option->get_default_str();
   if (name.ends_with(captured) && option->get_description().find("(default") != std::string::npos)

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "envelope.h"
@@ -128,17 +130,60 @@ TEST(Subcommands, ExamplesKeepTheContract) {
   EXPECT_GE(documents, 1);
 }
 
+// What measures, in its quickest form.
+TEST(Subcommands, MeasurementsKeepTheContract) {
+  const std::vector<Words> quick = {
+      {"bench", "all_reduce", "-b", "8", "-e", "64", "-n", "2", "-w", "1", "--ranks", "2"},
+      {"link", "--only", "host"},
+      {"run", "--quick"}};
+  for (Words words : quick) {
+    const bool exists =
+        std::any_of(subcommands().begin(), subcommands().end(),
+                    [&words](const Subcommand& one) { return one.words == Words{words.front()}; });
+    if (!exists) continue;
+    words.push_back("--json");
+    const BinaryRun run = run_binary(words, {.limit = std::chrono::seconds(60)});
+    expect_contract(run, words.front());  // 3: an overloaded machine cannot be measured
+    if (run.status != 3) EXPECT_EQ(run.err, "") << "progress is for terminals\n" << run;
+  }
+}
+
+std::string sixteen_bit(const std::string& text) {
+  std::string wide = "\xff\xfe";
+  for (const char c : text) wide += c, wide += '\0';
+  return wide;
+}
+
+// Every one of them is refused in one line that names the file.
+std::vector<std::string> write_bad_inputs(const std::string& folder) {
+  const std::pair<const char*, std::string> contents[] = {
+      {"/empty", ""},
+      {"/picture.png", "\x89PNG\r\n\x1a\n" + std::string(100, '\x07')},
+      {"/wide.txt", sixteen_bit("#  size  count  type\n  8  2  float\n")},
+      {"/damaged.gz", "\x1f\x8b\x08\x00 this is no gzip data"}};
+  std::vector<std::string> paths = {folder + "/absent", folder + "/nothing-in-it"};
+  std::filesystem::create_directories(folder + "/nothing-in-it");
+  for (const auto& [name, content] : contents) {
+    std::ofstream(folder + name, std::ios::binary) << content;
+    paths.push_back(folder + name);
+  }
+  std::ofstream(folder + "/zeros") << '\0';
+  std::filesystem::resize_file(folder + "/zeros", std::uintmax_t{2} << 30U);  // a hole: no disk
+  paths.push_back(folder + "/zeros");
+  return paths;
+}
+
 TEST(Subcommands, RefuseInputsThatAreNone) {
   const std::string folder = testing::TempDir() + "/contract" + std::to_string(::getpid());
-  std::filesystem::create_directories(folder);
+  const std::vector<std::string> paths = write_bad_inputs(folder);
   for (const Subcommand& subcommand : subcommands()) {
     if (subcommand.help.find("FILE...") == std::string::npos) continue;
-    for (const std::string& what : {folder + "/absent", folder}) {
-      const BinaryRun run = run_binary(with(subcommand.words, what));
+    for (const std::string& path : paths) {
+      const BinaryRun run = run_binary(with(subcommand.words, path));
       EXPECT_EQ(run.status, 2) << run;
       EXPECT_EQ(run.out, "") << run;
       EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
-      EXPECT_THAT(run.err, HasSubstr(what)) << "which file it is\n" << run;
+      EXPECT_THAT(run.err, HasSubstr(path)) << "which file it is\n" << run;
     }
   }
   std::filesystem::remove_all(folder);
