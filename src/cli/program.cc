@@ -32,7 +32,9 @@ int run_program(int argc, char** argv) {
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return root.exit(success);
+    const bool asks_of_nothing = root.get_subcommands().empty() && !root.remaining().empty();
+    if (!asks_of_nothing) return root.exit(success);
+    return shell.fail(core::input_error(usage_message(root, CLI::ExtrasError(root.remaining()))));
   } catch (const CLI::ParseError& error) {
     if (argc == 1) std::fputs(root.help().c_str(), stdout);
     return shell.fail(core::input_error(usage_message(root, error)));

@@ -54,6 +54,7 @@ TEST(CommandLine, HelpFitsOneScreenAndGroupsByTheFourSteps) {
 TEST(CommandLine, RefusesInOurGrammar) {
   expect_refused({"--json"}, "a subcommand is required, expected one of: ");
   expect_refused({"explian", "busbw"}, "unknown subcommand 'explian'; did you mean 'explain'?");
+  expect_refused({"explian", "--help"}, "unknown subcommand 'explian'; did you mean 'explain'?");
   expect_refused({"xyzzyxyzzyxyzzy"}, "unknown subcommand 'xyzzyxyzzyxyzzy'; known: ");
   expect_refused({"explain", "--jsn"}, "unknown option '--jsn' of explain; did you mean '--json'?");
   expect_refused({"explain", "-Z"}, "unknown option '-Z' of explain; see comm-probe explain");

@@ -144,7 +144,9 @@ TEST(Subcommands, MeasurementsKeepTheContract) {
     words.push_back("--json");
     const BinaryRun run = run_binary(words, {.limit = std::chrono::seconds(60)});
     expect_contract(run, words.front());  // 3: an overloaded machine cannot be measured
-    if (run.status != 3) EXPECT_EQ(run.err, "") << "progress is for terminals\n" << run;
+    if (run.status != 3) {
+      EXPECT_EQ(run.err, "") << "progress is for terminals\n" << run;
+    }
   }
 }
 
