@@ -44,27 +44,36 @@ Document explain_term(const core::TermEntry& entry) {
   return document;
 }
 
-Document list_everything() {
+// Everything, or what belongs to one area ("curve": every curve.* finding and caveat).
+Document list(const std::string& area) {
   Document document{.command = "explain"};
   core::Json words = core::Json::array();
-  KeyValues findings, caveats, terms;
-  for (const auto* entry : core::all_findings())
-    findings.rows.emplace_back(entry->id, entry->meaning), words.push_back(entry->id);
-  for (const auto* entry : core::all_caveats())
-    caveats.rows.emplace_back(entry->id, entry->meaning), words.push_back(entry->id);
-  for (const auto* entry : core::all_terms())
-    terms.rows.emplace_back(entry->word, entry->meaning), words.push_back(entry->word);
+  const auto add = [&](const std::string& title, const auto& entries, auto word_of) {
+    KeyValues rows;
+    for (const auto* entry : entries) {
+      const std::string_view word = word_of(*entry);
+      if (!area.empty() && !word.starts_with(area + ".")) continue;
+      rows.rows.emplace_back(word, entry->meaning);
+      words.push_back(word);
+    }
+    if (rows.rows.empty()) return;
+    document.body.emplace_back(core::Heading{title});
+    document.body.emplace_back(std::move(rows));
+  };
+  const auto id = [](const auto& entry) { return entry.id; };
+  add("Findings", core::all_findings(), id);
+  add("Caveats", core::all_caveats(), id);
+  add("Terms", core::all_terms(), [](const core::TermEntry& entry) { return entry.word; });
   document.result = {{"known", words}};
-  document.body = {core::Heading{"Findings"}, findings, core::Heading{"Caveats"}, caveats,
-                   core::Heading{"Terms"},    terms};
   return document;
 }
 
 int explain(const Shell& shell, const std::string& word) {
-  if (word.empty()) return shell.finish(list_everything());
+  if (word.empty()) return shell.finish(list(""));
   if (const auto* entry = core::find_finding(word)) return shell.finish(explain_finding(*entry));
   if (const auto* entry = core::find_caveat(word)) return shell.finish(explain_caveat(*entry));
   if (const auto* entry = core::find_term(word)) return shell.finish(explain_term(*entry));
+  if (Document area = list(word); !area.body.empty()) return shell.finish(area);
   std::vector<std::string_view> known;
   for (const auto* entry : core::all_findings()) known.push_back(entry->id);
   for (const auto* entry : core::all_caveats()) known.push_back(entry->id);
@@ -88,8 +97,9 @@ void add_explain(CLI::App& root, Shell& shell) {
       root.add_subcommand("explain", "a finding, its cause and cure; a term of the field")
           ->group("Compare");
   auto word = std::make_shared<std::string>();
-  app->add_option("WORD", *word,
-                  "a finding id (curve.plateau-low) or a term (busbw); without it: the list");
+  app->add_option(
+      "WORD", *word,
+      "a finding id (curve.plateau-low), an area (curve) or a term (busbw); without it: the list");
   auto page = std::make_shared<std::string>();
   add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`", {"findings", "terms"})
       ->group("");

@@ -16,9 +16,10 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
+using Words = std::vector<std::string>;
 
 // A refusal: exit status 2, nothing on stdout, one line on stderr that holds `expected`.
-void expect_refused(const std::vector<std::string>& arguments, const std::string& expected) {
+void expect_refused(const Words& arguments, const std::string& expected) {
   const BinaryRun run = run_binary(arguments);
   EXPECT_EQ(run.status, 2) << run;
   EXPECT_EQ(run.out, "") << run;
@@ -80,6 +81,23 @@ TEST(CommandLine, VersionIsThatOfTheProject) {
   const std::string version = lines_of(run_binary({"--version"}).out).at(0).substr(11);
   EXPECT_THAT(text.str(), HasSubstr("project(comm_probe VERSION " + version + " "));
   EXPECT_EQ(run_binary({"explain", "--version"}).out, "comm-probe " + version + "\n");
+}
+
+TEST(Explain, ListsAllOrAnAreaOrOneEntry) {
+  const auto known = [](const Words& words) {
+    return nlohmann::json::parse(run_binary(words).out).at("result").at("known").get<Words>();
+  };
+  const Words all = known({"explain", "--json"});
+  EXPECT_THAT(all, testing::IsSupersetOf({"busbw", "input.truncated"}));
+  const Words area = known({"explain", "input", "--json"});
+  EXPECT_THAT(area, testing::Contains("input.truncated"));
+  EXPECT_THAT(area, testing::Each(StartsWith("input.")));
+  for (const std::string& word : all) {
+    const BinaryRun run = run_binary({"explain", word});
+    EXPECT_EQ(run.status, 0) << run;
+    EXPECT_THAT(run.out, HasSubstr(word)) << run;
+  }
+  expect_refused({"explain", "bussbw"}, "did you mean 'busbw'?");
 }
 
 class OutputFile : public testing::Test {
