@@ -1,43 +1,69 @@
-// `calc OP`: the ledger of one collective on given links.
+// `calc OP`: the ledger of one collective on given links; --sweep over sizes, --compare algorithms.
+#include "cli/calc.h"
+
 #include <fmt/format.h>
 
 #include "cli/calc_request.h"
-#include "cli/ledger_view.h"
+#include "cli/calc_views.h"
+#include "cli/method_name.h"
+#include "cli/size_range.h"
 #include "cli/subcommands.h"
 
 namespace comm_probe::cli {
 namespace {
 
-using core::Document;
-using model::Ledger;
+struct CalcFlags {
+  CalcRequest request = {};
+  SizeRange range = {};
+  bool sweep = false;
+  std::string compare = {};
+};
 
-core::Result<Ledger> price(const CalcRequest& request) {
-  const auto collective = request.collective();
-  if (!collective) return collective.error();
-  const auto fabric = request.fabric();
-  if (!fabric) return fabric.error();
-  const auto algorithm = request.algorithm();
-  if (!algorithm) return algorithm.error();
-  const auto protocol = request.protocol();
-  if (!protocol) return protocol.error();
-  if (!request.has_size())
-    return core::input_error("the size is missing", "give -s SIZE, like -s 1GB");
-  if (request.is_auto()) return model::price_fastest(*collective, *protocol, *fabric);
-  const model::Algorithm chosen = algorithm->value_or(model::usual_algorithm(*collective, *fabric));
-  auto ledger = model::price(*collective, {chosen, *protocol}, *fabric);
-  if (ledger) ledger->rejected = model::alternatives(*ledger, *fabric);
-  return ledger;
+int calc_one(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
+  if (flags.range.is_given())
+    return shell.fail(core::input_error("-b, -e and -f belong to --sweep", "add --sweep"));
+  const auto size = flags.request.size();
+  if (!size) return shell.fail(size.error());
+  const auto ledger = question.price(*size);
+  if (!ledger) return shell.fail(ledger.error());
+  return shell.finish(ledger_document(*ledger));
 }
 
-int calc(const Shell& shell, const CalcRequest& request) {
-  const auto ledger = price(request);
-  if (!ledger) return shell.fail(ledger.error());
-  Document document{.command = "calc"};
-  document.result = to_json(*ledger);
-  document.verdict = ledger_sentence(*ledger);
-  document.body = ledger_blocks(*ledger);
-  document.details = ledger_details(*ledger);
-  return shell.finish(document);
+int calc_sweep(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
+  const auto sizes = flags.range.sizes();
+  if (!sizes) return shell.fail(sizes.error());
+  std::vector<model::Ledger> ledgers;
+  for (const core::Bytes size : *sizes) {
+    auto ledger = question.price(size);
+    if (!ledger) return shell.fail(ledger.error());
+    ledgers.push_back(std::move(ledger).value());
+  }
+  return shell.finish(sweep_document(ledgers));
+}
+
+int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
+  const auto methods = parse_methods(flags.compare, question.protocol);
+  if (!methods) return shell.fail(methods.error());
+  const auto size = flags.request.size();
+  if (!size) return shell.fail(size.error());
+  model::Collective collective = question.collective;
+  collective.bytes = *size;
+  auto comparison = model::compare(collective, *methods, question.fabric);
+  if (!comparison) return shell.fail(comparison.error());
+  for (model::Ledger& ledger : comparison->ledgers)
+    ledger.rejected = model::alternatives(ledger, question.fabric);
+  return shell.finish(compare_document(*comparison));
+}
+
+int calc(const Shell& shell, const CalcFlags& flags) {
+  const auto question = flags.request.question();
+  if (!question) return shell.fail(question.error());
+  if (flags.sweep && !flags.compare.empty())
+    return shell.fail(core::input_error("--sweep and --compare do not go together",
+                                        "--compare solves the crossovers for all sizes"));
+  if (flags.sweep) return calc_sweep(shell, flags, *question);
+  if (!flags.compare.empty()) return calc_compare(shell, flags, *question);
+  return calc_one(shell, flags, *question);
 }
 
 }  // namespace
@@ -45,14 +71,23 @@ int calc(const Shell& shell, const CalcRequest& request) {
 void add_calc(CLI::App& root, Shell& shell) {
   CLI::App* app = root.add_subcommand("calc", "what a collective should cost, from alpha and beta")
                       ->group("Calculate");
-  auto request = std::make_shared<CalcRequest>();
-  request->add_to(*app);
+  auto flags = std::make_shared<CalcFlags>();
+  flags->request.add_to(*app);
+  app->add_flag("--sweep", flags->sweep, "one row per size, from -b to -e");
+  flags->range.add_to(*app);
+  app->add_option("--compare", flags->compare,
+                  "algorithms side by side with the sizes where they cross: ring,tree or ring/ll")
+      ->type_name("A,B");
   app->footer(
       "Example:\n  comm-probe calc all_reduce -n 8 -s 1GB --alpha 10us --beta 25GB/s\n"
       "  -> 70.14 ms: 14 steps x 10 us + 1.75 GB / 25 GB/s");
   shell.add_common_flags(*app);
-  app->callback(
-      [&shell, request] { shell.run([&shell, request] { return calc(shell, *request); }); });
+  app->require_subcommand(0, 1);
+  add_calc_bucket(*app, shell);
+  app->callback([&shell, flags, app] {
+    if (!app->get_subcommands().empty()) return;  // bucket, path: they have their own callback
+    shell.run([&shell, flags] { return calc(shell, *flags); });
+  });
 }
 
 }  // namespace comm_probe::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/method_name.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -12,27 +13,13 @@ using core::input_error;
 constexpr const char* kLinkHint =
     "give --alpha TIME and --beta BANDWIDTH, like --alpha 10us --beta 25GB/s";
 
-template <class Names, class Name>
-std::vector<std::string_view> names_of(const Names& values, Name name) {
-  std::vector<std::string_view> names;
-  for (const auto value : values) names.emplace_back(name(value));
-  return names;
-}
-
 }  // namespace
-
-core::Result<model::Algorithm> parse_algorithm(const std::string& name) {
-  if (const auto algorithm = model::algorithm_from_name(name)) return *algorithm;
-  return input_error(core::unknown_word("algorithm", name,
-                                        names_of(model::kAllAlgorithms, model::algorithm_name)));
-}
 
 void CalcRequest::add_to(CLI::App& app) {
   app.add_option(
       "OP", op_,
       "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv");
-  ranks_option_ =
-      app.add_option("-n,--ranks", ranks_, "number of ranks")->type_name("RANKS")->default_str("");
+  app.add_option("-n,--ranks", ranks_, "number of ranks")->type_name("RANKS");
   size_option_ =
       add_bytes(app, "-s,--size", size_,
                 "size as in nccl-tests: the total for all_gather, reduce_scatter, all_to_all");
@@ -60,48 +47,71 @@ core::Result<model::Op> CalcRequest::op() const {
                        "for instance: comm-probe calc all_reduce -n 8 "
                        "-s 1GB --alpha 10us --beta 25GB/s");
   if (const auto op = model::op_from_name(op_)) return *op;
-  return input_error(
-      core::unknown_word("operation", op_, names_of(model::kAllOps, model::op_name)));
+  std::vector<std::string_view> known;
+  for (const model::Op op : model::kAllOps) known.emplace_back(model::op_name(op));
+  return input_error(core::unknown_word("operation", op_, known));
 }
 
-core::Result<model::Collective> CalcRequest::collective() const {
-  const auto op = this->op();
-  if (!op) return op.error();
-  if (ranks_option_->count() == 0)
-    return input_error("the number of ranks is missing", "give -n RANKS, like -n 8");
-  if (ranks_ < 1 || ranks_ > model::kMostRanks)
-    return input_error(
-        fmt::format("-n {} is not a number of ranks, expected 1 to {}", ranks_, model::kMostRanks));
-  return model::Collective{*op, ranks_, size_};
+core::Result<int> CalcRequest::ranks() const {
+  if (!ranks_) return input_error("the number of ranks is missing", "give -n RANKS, like -n 8");
+  if (*ranks_ < 1 || *ranks_ > model::kMostRanks)
+    return input_error(fmt::format("-n {} is not a number of ranks, expected 1 to {}", *ranks_,
+                                   model::kMostRanks));
+  return *ranks_;
+}
+
+std::optional<model::Link> CalcRequest::inter_link() const {
+  if (inter_alpha_option_->count() + inter_beta_option_->count() == 0) return std::nullopt;
+  return model::Link{inter_alpha_option_->count() > 0 ? inter_alpha_ : alpha_,
+                     inter_beta_option_->count() > 0 ? inter_beta_ : beta_};
 }
 
 core::Result<model::Fabric> CalcRequest::fabric() const {
   if (alpha_option_->count() == 0) return input_error("alpha is missing", kLinkHint);
   if (beta_option_->count() == 0) return input_error("beta is missing", kLinkHint);
-  model::Fabric fabric{.link = {alpha_, beta_}, .ranks_per_node = gpus_per_node_};
-  const bool has_inter = inter_alpha_option_->count() + inter_beta_option_->count() > 0;
-  if (gpus_per_node_ < 0)
-    return input_error(fmt::format("--gpus-per-node {} is below 1", gpus_per_node_));
-  if (has_inter && gpus_per_node_ == 0)
+  if (gpus_per_node_.value_or(1) < 1)
+    return input_error(fmt::format("--gpus-per-node {} is below 1", *gpus_per_node_));
+  if (inter_link() && !gpus_per_node_)
     return input_error("a link between nodes is given, but not how many ranks a node has",
                        "give --gpus-per-node G, like --gpus-per-node 8");
-  if (has_inter)
-    fabric.inter = model::Link{inter_alpha_option_->count() > 0 ? inter_alpha_ : alpha_,
-                               inter_beta_option_->count() > 0 ? inter_beta_ : beta_};
-  return fabric;
+  return model::Fabric{
+      .link = {alpha_, beta_}, .inter = inter_link(), .ranks_per_node = gpus_per_node_.value_or(0)};
 }
 
-core::Result<std::optional<model::Algorithm>> CalcRequest::algorithm() const {
-  if (algorithm_.empty() || is_auto()) return std::optional<model::Algorithm>();
+core::Result<CalcQuestion> CalcRequest::question() const {
+  const auto op = this->op();
+  if (!op) return op.error();
+  const auto ranks = this->ranks();
+  if (!ranks) return ranks.error();
+  const auto protocol = parse_protocol(protocol_);
+  if (!protocol) return protocol.error();
+  auto fabric = this->fabric();
+  if (!fabric) return fabric.error();
+  CalcQuestion question{.collective = {*op, *ranks, {}},
+                        .fabric = std::move(fabric).value(),
+                        .wants_fastest = algorithm_ == "auto",
+                        .protocol = *protocol};
+  if (algorithm_.empty() || question.wants_fastest) return question;
   const auto algorithm = parse_algorithm(algorithm_);
   if (!algorithm) return algorithm.error();
-  return std::optional(*algorithm);
+  question.algorithm = *algorithm;
+  return question;
 }
 
-core::Result<model::Protocol> CalcRequest::protocol() const {
-  if (const auto protocol = model::protocol_from_name(protocol_)) return *protocol;
-  return input_error(core::unknown_word("protocol", protocol_,
-                                        names_of(model::kAllProtocols, model::protocol_name)));
+core::Result<core::Bytes> CalcRequest::size() const {
+  if (size_option_->count() == 0)
+    return input_error("the size is missing", "give -s SIZE, like -s 1GB, or --sweep");
+  return size_;
+}
+
+core::Result<model::Ledger> CalcQuestion::price(core::Bytes bytes) const {
+  model::Collective sized = collective;
+  sized.bytes = bytes;
+  if (wants_fastest) return model::price_fastest(sized, protocol, fabric);
+  const model::Algorithm chosen = algorithm.value_or(model::usual_algorithm(sized, fabric));
+  auto ledger = model::price(sized, {chosen, protocol}, fabric);
+  if (ledger) ledger->rejected = model::alternatives(*ledger, fabric);
+  return ledger;
 }
 
 }  // namespace comm_probe::cli

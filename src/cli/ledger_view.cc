@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/method_name.h"
 #include "core/units.h"
 #include "model/advice.h"
 
@@ -37,12 +38,6 @@ std::string side(const Ledger& ledger) {
                                                  format_percent(ledger.latency_share()))
                                    : fmt::format("bandwidth ledger ({} of the time is bytes)",
                                                  format_percent(1 - ledger.latency_share()));
-}
-
-std::string method_name(model::Algorithm algorithm, model::Protocol protocol) {
-  std::string name = algorithm_name(algorithm);
-  if (protocol != model::Protocol::kSimple) name += std::string("/") + protocol_name(protocol);
-  return name;
 }
 
 core::Table tree_table(const Ledger& ledger) {

@@ -149,6 +149,9 @@ std::string format_percent(double fraction, int digits) {
   return format_number(fraction * 100, digits) + " %";
 }
 
+// From here on four digits show the next unit: 999999.999 B is "1 MB", not "1000 KB".
+constexpr double kRoundsUp = 0.99995;
+
 std::string format_bytes(Bytes bytes) {
   const double count = bytes.count();
   constexpr std::array binary = {Unit{"TiB", kTiB}, Unit{"GiB", kGiB}, Unit{"MiB", kMiB},
@@ -159,7 +162,7 @@ std::string format_bytes(Bytes bytes) {
   constexpr std::array decimal = {Unit{"PB", 1e15}, Unit{"TB", 1e12}, Unit{"GB", 1e9},
                                   Unit{"MB", 1e6}, Unit{"KB", 1e3}};
   for (const Unit& unit : decimal)
-    if (count >= unit.factor)
+    if (count >= unit.factor * kRoundsUp)
       return fmt::format("{} {}", format_number(count / unit.factor), unit.name);
   return fmt::format("{} B", format_number(count));
 }
@@ -167,18 +170,18 @@ std::string format_bytes(Bytes bytes) {
 std::string format_duration(Duration duration) {
   const double seconds = std::abs(duration.in_seconds());
   if (seconds == 0) return "0 us";
-  if (seconds >= 1) return format_number(duration.in_seconds()) + " s";
-  if (seconds >= 1e-3) return format_number(duration.in_ms()) + " ms";
-  if (seconds >= 1e-6) return format_number(duration.in_us()) + " us";
+  if (seconds >= kRoundsUp) return format_number(duration.in_seconds()) + " s";
+  if (seconds >= 1e-3 * kRoundsUp) return format_number(duration.in_ms()) + " ms";
+  if (seconds >= 1e-6 * kRoundsUp) return format_number(duration.in_us()) + " us";
   return format_number(duration.in_ns()) + " ns";
 }
 
 std::string format_bandwidth(Bandwidth bandwidth) {
   const double rate = bandwidth.in_bytes_per_second();
-  if (rate >= 1e12) return format_number(rate / 1e12) + " TB/s";
-  if (rate >= 1e9 || rate == 0) return format_number(rate / 1e9) + " GB/s";
-  if (rate >= 1e6) return format_number(rate / 1e6) + " MB/s";
-  if (rate >= 1e3) return format_number(rate / 1e3) + " KB/s";
+  if (rate >= 1e12 * kRoundsUp) return format_number(rate / 1e12) + " TB/s";
+  if (rate >= 1e9 * kRoundsUp || rate == 0) return format_number(rate / 1e9) + " GB/s";
+  if (rate >= 1e6 * kRoundsUp) return format_number(rate / 1e6) + " MB/s";
+  if (rate >= 1e3 * kRoundsUp) return format_number(rate / 1e3) + " KB/s";
   return format_number(rate) + " B/s";
 }
 

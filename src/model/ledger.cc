@@ -28,4 +28,8 @@ core::Bandwidth Ledger::busbw() const {
   return algbw() * busbw_factor(collective.op, collective.ranks);
 }
 
+double Ledger::plateau_share() const {
+  return plateau_busbw > core::Bandwidth() ? busbw() / plateau_busbw : 0;
+}
+
 }  // namespace comm_probe::model

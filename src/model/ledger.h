@@ -59,6 +59,8 @@ struct Ledger {
   double latency_share() const;   // 0..1; 0 for a free operation
   core::Bandwidth algbw() const;  // zero where the time is zero
   core::Bandwidth busbw() const;
+  // busbw over what large messages reach: S / (S + knee), 0..1; 0 for a free operation.
+  double plateau_share() const;
   bool is_latency_bound() const { return latency_share() > 0.5; }
 };
 

@@ -69,6 +69,11 @@ TEST(Units, Prints) {
   EXPECT_EQ(format_bandwidth(Bandwidth::from_GBps(24.9501)), "24.95 GB/s");
   EXPECT_EQ(format_number(0.0019960079), "0.001996");
   EXPECT_EQ(format_percent(0.1234), "12.3 %");
+  // four digits that round up belong to the next unit
+  EXPECT_EQ(format_bytes(Bytes::of(999999.9999)), "1 MB");
+  EXPECT_EQ(format_duration(Duration::from_us(999.99999)), "1 ms");
+  EXPECT_EQ(format_bandwidth(Bandwidth::from_GBps(0.99999999)), "1 GB/s");
+  EXPECT_EQ(format_bytes(Bytes::of(999900)), "999.9 KB");
 }
 
 }  // namespace
