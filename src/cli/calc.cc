@@ -83,6 +83,7 @@ void add_calc(CLI::App& root, Shell& shell) {
       "  -> 70.14 ms: 14 steps x 10 us + 1.75 GB / 25 GB/s");
   shell.add_common_flags(*app);
   app->require_subcommand(0, 1);
+  add_calc_path(*app, shell);
   add_calc_bucket(*app, shell);
   app->callback([&shell, flags, app] {
     if (!app->get_subcommands().empty()) return;  // bucket, path: they have their own callback

@@ -58,6 +58,11 @@ struct Link {
 // the ops with (n-1).
 double busbw_factor(Op op, int ranks);
 
+// Ranks of an nccl-tests run: one per GPU, processes x threads (-t) x GPUs per thread (-g).
+constexpr int ranks_of_run(int processes, int threads, int gpus_per_thread) {
+  return processes * threads * gpus_per_thread;
+}
+
 inline constexpr std::array kAllOps = {Op::kAllReduce, Op::kAllGather, Op::kReduceScatter,
                                        Op::kBroadcast, Op::kReduce,    Op::kAllToAll,
                                        Op::kSendRecv};

@@ -58,6 +58,83 @@ TEST(Calc, TextFitsAndExplains) {
   for (const std::string& line : test::lines_of(run.out)) EXPECT_LE(line.size(), 100u) << line;
 }
 
+const std::vector<std::string> kLink = {"--alpha", "10us", "--beta", "25GB/s"};
+
+json result_of(const std::vector<std::string>& arguments) {
+  const auto run = run_binary(with(arguments, {"--json"}));
+  EXPECT_EQ(run.status, 0) << run;
+  return json::parse(run.out).at("result");
+}
+
+TEST(Calc, SweepHasARowPerSize) {
+  const json result = result_of(
+      with({"calc", "all_reduce", "-n", "8", "--sweep", "-b", "8", "-e", "8G", "-f", "2"}, kLink));
+  const json& rows = result.at("rows");
+  ASSERT_EQ(rows.size(), 31u);  // 2^3 .. 2^33
+  EXPECT_EQ(rows.front().at("bytes"), 8);
+  EXPECT_EQ(rows.back().at("bytes"), 8589934592);
+  EXPECT_EQ(result.at("knee_bytes"), 2000000);
+  EXPECT_EQ(rows[13].at("bytes"), 65536);
+  EXPECT_NEAR(rows[13].at("time_us").get<double>(), 144.58752, 1e-9);
+}
+
+// ring 140 us + 1.75S, plain tree 60 us + 4S: 80 us * 25 GB/s / 2.25 = 888889 B
+TEST(Calc, CompareSolvesTheCrossover) {
+  const json result = result_of(
+      with({"calc", "all_reduce", "-n", "8", "-s", "1MB", "--compare", "ring,tree"}, kLink));
+  ASSERT_EQ(result.at("crossovers").size(), 1u);
+  EXPECT_EQ(result["crossovers"][0],
+            json({{"bytes", 888889}, {"below", "tree"}, {"above", "ring"}}));
+  EXPECT_EQ(result.at("ledgers").size(), 2u);
+  EXPECT_EQ(result["ledgers"][1].at("algorithm"), "tree");
+  EXPECT_EQ(result["fastest"][1].at("fastest"), "ring");
+  EXPECT_TRUE(result["fastest"][1].at("to_bytes").is_null());
+}
+
+TEST(Calc, AutoTakesTheFastestAndKeepsTheOthers) {
+  const json result =
+      result_of(with({"calc", "all_reduce", "-n", "8", "-s", "64K", "--algo", "auto"}, kLink));
+  EXPECT_EQ(result.at("algorithm"), "recursive-doubling");
+  EXPECT_EQ(result.at("rejected").size(), 8u);
+  for (const json& other : result.at("rejected")) EXPECT_FALSE(other.at("reason").empty());
+}
+
+TEST(Calc, LlDoublesTheBandwidthTerm) {
+  const json simple = result_of(kFrontExample);
+  const json ll = result_of(with(kFrontExample, {"--proto", "ll"}));
+  EXPECT_DOUBLE_EQ(ll.at("bandwidth_us").get<double>(),
+                   2 * simple.at("bandwidth_us").get<double>());
+}
+
+TEST(CalcPath, ThreePathsOfTheContract) {
+  const json result = result_of({"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "4"});
+  EXPECT_EQ(result.at("direction"), "one way");
+  EXPECT_EQ(result.at("host_memory").at("basis"), "assumed");
+  const json& paths = result.at("paths");
+  ASSERT_EQ(paths.size(), 3u);
+  const std::tuple<const char*, int, int, double> expected[] = {
+      {"tcp", 2, 4, 10.24}, {"rdma", 1, 2, 20.48}, {"rdma-gdr", 0, 0, 28.2027}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& [name, copies, accesses, ceiling] = expected[i];
+    EXPECT_EQ(paths[i].at("path"), name);
+    EXPECT_EQ(paths[i].at("copies"), copies);
+    EXPECT_EQ(paths[i].at("host_memory_accesses_per_byte"), accesses);
+    EXPECT_NEAR(paths[i].at("ceiling_GBps").get<double>(), ceiling, 1e-4);
+    EXPECT_EQ(paths[i].at("ceiling_nominal_GBps"), 32.0);
+  }
+}
+
+TEST(CalcBucket, CountsAndOverlaps) {
+  const json result = result_of({"calc", "bucket", "--params", "7e9", "--dtype", "bf16", "-n", "64",
+                                 "--beta", "45GB/s", "--alpha", "10us", "--backward", "900ms"});
+  EXPECT_EQ(result.at("gradient_bytes"), 14000000000);
+  EXPECT_EQ(result.at("buckets"), 536);  // 1 MiB, 534 of 25 MiB, and the rest
+  EXPECT_EQ(result.at("bucket_bytes"), 26214400);
+  EXPECT_NEAR(result["overlap"].at("hidden_us").get<double>() +
+                  result["overlap"].at("exposed_us").get<double>(),
+              result.at("time_us").get<double>(), 1e-3);
+}
+
 TEST(Calc, BadUsageIsOneLineAndStatus2) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"calc"}, "calc needs an operation"},
@@ -74,6 +151,24 @@ TEST(Calc, BadUsageIsOneLineAndStatus2) {
       {with(kFrontExample, {"--algo", "bruck"}), "known for it: ring, tree"},
       {with(kFrontExample, {"--proto", "ll12"}), "did you mean 'll128'"},
       {with(kFrontExample, {"--inter-beta", "1GB/s"}), "--gpus-per-node"},
+      {with(kFrontExample, {"--gpus-per-node", "0"}), "--gpus-per-node 0"},
+      {with(kFrontExample, {"-b", "8"}), "add --sweep"},
+      {with(kFrontExample, {"--sweep", "-f", "1"}), "-f 1 is not a factor"},
+      {with(kFrontExample, {"--sweep", "-b", "0"}), "-b 0 cannot be multiplied"},
+      {with(kFrontExample, {"--sweep", "-b", "2G", "-e", "1G"}), "is above"},
+      {with(kFrontExample, {"--compare", "ring,"}), "unknown algorithm ''"},
+      {with(kFrontExample, {"--compare", "ring/lll"}), "unknown protocol 'lll'"},
+      {{"calc", "path", "--gpu", "A1000", "--nic", "NDR"}, "did you mean"},
+      {{"calc", "path", "--gpu", "A100", "--nic", "NDX"}, "unknown NIC 'NDX'"},
+      {{"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "9"}, "not a generation"},
+      {{"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pairs", "0"}, "0 pairs"},
+      {{"calc", "bucket", "--params", "0", "-n", "8", "--beta", "1GB/s", "--alpha", "1us"},
+       "--params 0"},
+      {{"calc", "bucket", "--params", "nan", "-n", "8", "--beta", "1GB/s", "--alpha", "1us"},
+       "--params nan"},
+      {{"calc", "bucket", "--params", "1e9", "-n", "8", "--beta", "1GB/s", "--alpha", "1us",
+        "--bucket-mb", "1e-300"},
+       "a bucket of no bytes"},
       {{"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "1us", "--beta", "1e-300B/s"},
        "below 1 B/s"},
   };

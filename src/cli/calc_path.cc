@@ -1,0 +1,294 @@
+// `calc path`: TCP, RDMA and RDMA with GPUDirect between one GPU and one NIC.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "catalog/catalog.h"
+#include "cli/calc.h"
+#include "core/units.h"
+#include "model/rdma_paths.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::format_bandwidth;
+using core::format_number;
+using core::format_percent;
+using core::input_error;
+using core::Json;
+using core::json_number;
+using model::PathLedger;
+using model::PathMachine;
+using Align = core::Column::Align;
+
+struct PathFlags {
+  std::string gpu = {};
+  std::string nic = {};
+  std::optional<int> pcie = {};
+  core::Bytes mps = core::Bytes::of(256);
+  core::Bytes mtu = core::Bytes::of(4096);
+  core::Bandwidth host_memory = {};
+  CLI::Option* host_memory_option = nullptr;
+  int pairs = 8;
+  int pairs_per_uplink = 1;
+  bool both_ways = false;
+  int cores = 64;
+  core::Bandwidth per_core = core::Bandwidth::from_Gbps(15);
+};
+
+// Rates by which a core drives TCP, for "15 to 40 cores"; 400 Gb/s / 26.7 and / 10 (golden G3-06).
+const core::Bandwidth kFastCore = core::Bandwidth::from_Gbps(400.0 / 15);
+const core::Bandwidth kSlowCore = core::Bandwidth::from_Gbps(10);
+
+struct NicChoice {
+  core::Bandwidth rate = {};
+  model::Transport transport = model::Transport::kInfiniBand;
+  std::optional<catalog::PcieLink> pcie = {};
+  std::string source = {};
+};
+
+// A port rate ("NDR", "400GbE"), a NIC of the catalog ("ConnectX-7") or a bandwidth ("400Gb/s").
+core::Result<NicChoice> choose_nic(const std::string& name) {
+  using model::Transport;
+  if (const catalog::NetworkRate* rate = catalog::find_network_rate(name))
+    return NicChoice{rate->data,
+                     rate->rate_text.empty() ? Transport::kRoce : Transport::kInfiniBand,
+                     {},
+                     std::string(rate->source)};
+  if (const catalog::Nic* nic = catalog::Catalog::builtin().find_nic(name))
+    return NicChoice{nic->rate(),
+                     nic->pci_class == "0x020000" ? Transport::kRoce : Transport::kInfiniBand,
+                     nic->pcie, nic->source};
+  if (const auto rate = core::parse_bandwidth(name))
+    return NicChoice{*rate, Transport::kInfiniBand, {}, "given"};
+  return input_error(fmt::format("unknown NIC '{}'", name),
+                     "give a port rate (HDR, NDR, XDR, 400GbE), a NIC (ConnectX-7) or a bandwidth "
+                     "(400Gb/s)");
+}
+
+// The generation of every link on the way: given, or the GPU's own.
+core::Result<int> generation_of(const PathFlags& flags, const catalog::Gpu& gpu) {
+  if (flags.pcie && (*flags.pcie < 1 || *flags.pcie > 6))
+    return input_error(fmt::format("--pcie {} is not a generation, expected 1 to 6", *flags.pcie));
+  if (flags.pcie) return *flags.pcie;
+  if (!gpu.pcie)
+    return input_error(fmt::format("{} has no PCIe link in the catalog", gpu.name),
+                       "give --pcie GENERATION");
+  return gpu.pcie->generation;
+}
+
+struct Subject {
+  std::string gpu = {};
+  NicChoice nic = {};
+  PathMachine machine = {};
+};
+
+core::Result<Subject> subject_of(const PathFlags& flags) {
+  const auto gpu = catalog::Catalog::builtin().gpu(flags.gpu);
+  if (!gpu) return gpu.error();
+  const auto nic = choose_nic(flags.nic);
+  if (!nic) return nic.error();
+  const auto generation = generation_of(flags, **gpu);
+  if (!generation) return generation.error();
+  const int lanes = (*gpu)->pcie ? (*gpu)->pcie->lanes : 16;
+  const auto link = catalog::find_pcie(*generation, lanes);
+  if (!link) return input_error(fmt::format("no PCIe link gen{} x{}", *generation, lanes));
+  PathMachine machine{.nic = nic->rate, .transport = nic->transport, .mtu = flags.mtu};
+  machine.gpu_link = machine.uplink = *link;
+  machine.nic_link =
+      nic->pcie ? catalog::pcie(std::min(nic->pcie->generation, *generation), nic->pcie->lanes)
+                : catalog::pcie(*generation, 16);
+  machine.max_payload = flags.mps;
+  machine.host_memory =
+      flags.host_memory_option->count() > 0
+          ? core::Sourced<core::Bandwidth>{flags.host_memory, core::Basis::kRead, "given"}
+          : model::assumed_host_memory(*generation, (*gpu)->sm, nic->rate);
+  machine.pairs = flags.pairs;
+  machine.pairs_per_uplink = flags.pairs_per_uplink;
+  machine.directions = flags.both_ways ? 2 : 1;
+  machine.cores = flags.cores;
+  machine.per_core = flags.per_core;
+  return Subject{(*gpu)->name, *nic, machine};
+}
+
+Json path_json(const PathLedger& ledger, const PathMachine& machine) {
+  const model::PathCounts& counts = ledger.counts;
+  Json json = {
+      {"path", data_path_name(counts.path)},
+      {"copies", counts.copies},
+      {"host_memory_accesses_per_byte", counts.memory_accesses},
+      {"pcie_crossings",
+       {{"gpu", counts.gpu_crossings},
+        {"uplink", counts.uplink_crossings},
+        {"nic", counts.nic_crossings}}},
+      {"ceiling_nominal_GBps", json_number(ledger.nominal.in_GBps())},
+      {"ceiling_GBps", json_number(ledger.effective().in_GBps())},
+      {"limited_by", ledger.limit().name},
+      {"total_GBps", json_number(ledger.effective().in_GBps() * machine.pairs)},
+      {"nic_share_wasted", json_number(model::wasted_share(ledger.effective(), machine.nic))},
+      {"host_memory_traffic_GBps", json_number(ledger.memory_traffic.in_GBps())},
+      {"cores_needed", json_number(ledger.cores_needed)},
+      {"latency_us",
+       {json_number(ledger.latency.low.in_us()), json_number(ledger.latency.high.in_us())}},
+      {"steps", counts.steps},
+      {"basis", "computed"}};
+  json["ceilings"] = Json::array();
+  for (const model::Ceiling& ceiling : ledger.ceilings)
+    json["ceilings"].push_back(
+        {{"name", ceiling.name}, {"GBps", json_number(ceiling.rate.in_GBps())}});
+  return json;
+}
+
+Json subject_json(const Subject& subject) {
+  const PathMachine& machine = subject.machine;
+  const core::Bandwidth per_nic = machine.nic;
+  return {{"gpu", subject.gpu},
+          {"nic_GBps", json_number(machine.nic.in_GBps())},
+          {"nic_source", subject.nic.source},
+          {"pcie_gpu", machine.gpu_link.name()},
+          {"pcie_nic", machine.nic_link.name()},
+          {"max_payload_bytes", core::json_bytes(machine.max_payload)},
+          {"mtu_bytes", core::json_bytes(machine.mtu)},
+          {"pairs", machine.pairs},
+          {"pairs_per_uplink", machine.pairs_per_uplink},
+          {"direction", machine.directions == 1 ? "one way" : "both ways"},
+          {"nic_over_pcie", json_number(machine.nic / machine.nic_link.nominal().value)},
+          {"host_memory",
+           {{"value", json_number(machine.host_memory.value.in_GBps())},
+            {"unit", "GB/s"},
+            {"basis", basis_name(machine.host_memory.basis)},
+            {"source", machine.host_memory.source}}},
+          {"per_core_Gbps", json_number(machine.per_core.in_Gbps())},
+          {"cores", machine.cores},
+          {"tcp_cores_per_nic",
+           {json_number(model::cores_to_fill(per_nic, kFastCore)),
+            json_number(model::cores_to_fill(per_nic, kSlowCore))}}};
+}
+
+core::Table paths_table(const std::vector<PathLedger>& ledgers) {
+  core::Table table{{{"path", Align::kLeft},
+                     {"copies"},
+                     {"memory accesses", Align::kRight, 5},
+                     {"nominal"},
+                     {"really at most"},
+                     {"limited by", Align::kLeft},
+                     {"latency"},
+                     {"cores in all"}},
+                    {}};
+  for (const PathLedger& ledger : ledgers)
+    table.rows.push_back({data_path_name(ledger.counts.path), std::to_string(ledger.counts.copies),
+                          std::to_string(ledger.counts.memory_accesses),
+                          format_bandwidth(ledger.nominal), format_bandwidth(ledger.effective()),
+                          ledger.limit().name,
+                          fmt::format("{}-{} us", format_number(ledger.latency.low.in_us()),
+                                      format_number(ledger.latency.high.in_us())),
+                          format_number(std::ceil(ledger.cores_needed))});
+  return table;
+}
+
+core::Table ceilings_table(const std::vector<PathLedger>& ledgers) {
+  core::Table table{{{"path", Align::kLeft}, {"ceiling", Align::kLeft}, {"one pair"}}, {}};
+  for (const PathLedger& ledger : ledgers)
+    for (const model::Ceiling& ceiling : ledger.ceilings)
+      table.rows.push_back(
+          {data_path_name(ledger.counts.path), ceiling.name, format_bandwidth(ceiling.rate)});
+  return table;
+}
+
+core::KeyValues inputs(const Subject& subject, const std::vector<PathLedger>& ledgers) {
+  const PathMachine& machine = subject.machine;
+  core::KeyValues pairs;
+  pairs.rows = {
+      {"NIC", fmt::format("{} ({}), {} of its PCIe link {}", format_bandwidth(machine.nic),
+                          subject.nic.source,
+                          format_percent(machine.nic / machine.nic_link.nominal().value),
+                          machine.nic_link.name())},
+      {"pairs", fmt::format("{} GPU-NIC pairs at work, {} behind one uplink, {}", machine.pairs,
+                            machine.pairs_per_uplink,
+                            machine.directions == 1 ? "one way" : "both ways at once")},
+      {"host memory",
+       fmt::format("{} ({}), {} of it usable", format_bandwidth(machine.host_memory.value),
+                   machine.host_memory.source, format_percent(machine.usable_memory))},
+      {"memory traffic", fmt::format("at line rate: tcp {}, rdma {}, rdma-gdr 0",
+                                     format_bandwidth(ledgers[0].memory_traffic),
+                                     format_bandwidth(ledgers[1].memory_traffic))},
+      {"tcp cores",
+       fmt::format("{} to {} fill one NIC (at 26.7 to 10 Gb/s per core)",
+                   format_number(std::ceil(model::cores_to_fill(machine.nic, kFastCore) - 1e-9)),
+                   format_number(std::ceil(model::cores_to_fill(machine.nic, kSlowCore) - 1e-9)))}};
+  return pairs;
+}
+
+std::string sentence(const Subject& subject, const PathLedger& direct) {
+  std::string text =
+      fmt::format("{} with a NIC of {}: at most {} per GPU with GPUDirect RDMA, limited by the {}",
+                  subject.gpu, format_bandwidth(subject.machine.nic),
+                  format_bandwidth(direct.effective()), direct.limit().name);
+  if (direct.nominal < subject.machine.nic)
+    text +=
+        fmt::format("; {} of the NIC cannot be used",
+                    format_percent(model::wasted_share(direct.effective(), subject.machine.nic)));
+  return text;
+}
+
+int calc_path(const Shell& shell, const PathFlags& flags) {
+  const auto subject = subject_of(flags);
+  if (!subject) return shell.fail(subject.error());
+  std::vector<PathLedger> ledgers;
+  for (const model::PathCounts& counts : model::path_counts()) {
+    auto ledger = model::price_path(counts.path, subject->machine);
+    if (!ledger) return shell.fail(ledger.error());
+    ledgers.push_back(std::move(ledger).value());
+  }
+  Document document{.command = "calc"};
+  document.result = subject_json(*subject);
+  document.result["paths"] = Json::array();
+  for (const PathLedger& ledger : ledgers)
+    document.result["paths"].push_back(path_json(ledger, subject->machine));
+  document.verdict = sentence(*subject, ledgers.back());
+  document.body = {paths_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
+  document.details = {core::Heading{"Every ceiling"}, ceilings_table(ledgers)};
+  return shell.finish(document);
+}
+
+void add_machine_flags(CLI::App& app, PathFlags& flags) {
+  add_bytes(app, "--mps", flags.mps, "largest PCIe payload (MaxPayload of lspci -vv)")
+      ->default_str("256");
+  add_bytes(app, "--mtu", flags.mtu, "MTU of the network packets")->default_str("4096");
+  flags.host_memory_option =
+      add_bandwidth(app, "--host-memory", flags.host_memory,
+                    "bandwidth of all host memory (default: assumed from the generation)");
+  app.add_option("--pairs", flags.pairs, "GPU-NIC pairs at work on one host")
+      ->capture_default_str();
+  app.add_option("--pairs-per-uplink", flags.pairs_per_uplink,
+                 "pairs that share one PCIe switch uplink")
+      ->capture_default_str();
+  app.add_flag("--both-ways", flags.both_ways, "sending and receiving at the same time");
+  app.add_option("--cores", flags.cores, "CPU cores of the host")->capture_default_str();
+  add_bandwidth(app, "--per-core", flags.per_core, "TCP that one core can drive")
+      ->default_str("15Gb/s");
+}
+
+}  // namespace
+
+void add_calc_path(CLI::App& calc, Shell& shell) {
+  CLI::App* app =
+      calc.add_subcommand("path", "TCP, RDMA, RDMA with GPUDirect: what each can reach");
+  auto flags = std::make_shared<PathFlags>();
+  app->add_option("--gpu", flags->gpu, "GPU of the catalog: A100, H100, B200")
+      ->required()
+      ->type_name("GPU");
+  app->add_option("--nic", flags->nic, "port rate (HDR, NDR, XDR, 400GbE), NIC, or bandwidth")
+      ->required()
+      ->type_name("NIC");
+  app->add_option("--pcie", flags->pcie, "PCIe generation of every link (default: the GPU's)")
+      ->type_name("GEN");
+  add_machine_flags(*app, *flags);
+  app->footer("Example:\n  comm-probe calc path --gpu A100 --nic NDR --pcie 4");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, flags] { shell.run([&shell, flags] { return calc_path(shell, *flags); }); });
+}
+
+}  // namespace comm_probe::cli

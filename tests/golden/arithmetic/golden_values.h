@@ -1,0 +1,23 @@
+// The rows of golden.tsv as our public functions compute them. A number is compared at 1e-6
+// relative, a text exactly.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace comm_probe::test {
+
+using GoldenValue = std::variant<double, std::string>;
+struct GoldenRow {
+  const char* id;
+  std::function<GoldenValue()> compute;
+};
+
+std::vector<GoldenRow> collective_rows();  // chapter 1, appendices A1, A2, A3, A8
+std::vector<GoldenRow> hardware_rows();    // chapter 2, A5
+std::vector<GoldenRow> rdma_rows();        // chapter 3, A4
+std::vector<GoldenRow> training_rows();    // chapters 5 and 6
+
+}  // namespace comm_probe::test
