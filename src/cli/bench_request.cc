@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "cli/calc_request.h"
+#include "cli/method_name.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
