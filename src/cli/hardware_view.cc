@@ -77,7 +77,7 @@ KeyValues number_rows(const HardwareNumbers& numbers) {
   KeyValues rows;
   for (const HardwareNumber& number : numbers)
     rows.rows.emplace_back(number.label,
-                           fmt::format("{:<12} {}", number.shown, number.figure.source));
+                           fmt::format("{} ({})", number.shown, number.figure.source));
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // A user's own catalog file: what it adds, what it replaces, and what is said about its faults.
 #include <gtest/gtest.h>
 
+#include "catalog/builtin_files.h"
 #include "catalog/catalog.h"
 
 namespace comm_probe::catalog {
@@ -117,6 +118,26 @@ TEST(UserCatalog, SurvivesHostileText) {
   EXPECT_NE(error_of(std::string("[[gpu]]\nname = \"\0\"", 18)), "");
   EXPECT_NE(error_of("\xff\xfe\x00 binary"), "");
   EXPECT_EQ(error_of(""), "");
+}
+
+// Damaged copies of the files that are compiled in: any answer will do, but there must be one.
+TEST(UserCatalog, SurvivesDamagedFiles) {
+  std::uint32_t random = 1;
+  const auto next = [&random](std::size_t bound) {
+    random = random * 1664525U + 1013904223U;
+    return (random >> 8) % bound;
+  };
+  for (const BuiltinFile& file : builtin_files())
+    for (int round = 0; round < 30; ++round) {
+      std::string text(file.text.substr(0, next(file.text.size())));
+      for (int flips = 0; flips < round % 3; ++flips)
+        if (!text.empty()) text[next(text.size())] = static_cast<char>(next(256));
+      const auto catalog = Catalog::with_text("damaged.toml", text);
+      if (!catalog.ok()) {
+        EXPECT_EQ(catalog.error().where.file, "damaged.toml");
+        EXPECT_TRUE(catalog.error().where.line) << catalog.error().message;
+      }
+    }
 }
 
 TEST(UserCatalog, MissingFileIsOneError) {
