@@ -5,8 +5,144 @@
 namespace comm_probe::core {
 namespace {
 
-constexpr std::array<FindingEntry, 0> kFindings = {};
-constexpr std::array<CaveatEntry, 0> kCaveats = {};
+constexpr auto kError = Severity::kError;
+constexpr auto kWarning = Severity::kWarning;
+constexpr auto kInfo = Severity::kInfo;
+
+constexpr std::array kFindings = {
+    FindingEntry{
+        "curve.wrong-results", kError, Layer::kApplication,
+        "the benchmark compared results and found wrong elements",
+        "data corruption on the way (GPU memory, NIC, PCIe, GPUDirect ordering), a patched library, "
+        "or in-network reduction that is not exact; the times are worthless until it is found",
+        "run again with -c 1 on half of the nodes until one node or pair is left; then with "
+        "NCCL_NET_GDR_LEVEL=0 and NCCL_ALGO=Ring to tell the path; look at dmesg for Xid and AER"},
+    FindingEntry{"curve.failed-run", kError, Layer::kApplication,
+                 "the benchmark stopped with an error before it finished",
+                 "NCCL could not set up or lost a connection, a CUDA call failed, or a process was "
+                 "killed; the first error line says which, the cause stands in the NCCL log",
+                 "run again with NCCL_DEBUG=INFO (NCCL_DEBUG_SUBSYS=INIT,NET) and read the first "
+                 "WARN line of every rank"},
+    FindingEntry{
+        "curve.impossible", kError, Layer::kApplication,
+        "the numbers contradict each other or pass what the hardware can carry",
+        "a sample that was typed and not measured, columns that were edited, a benchmark that "
+        "returned without doing the work, or other hardware than the one that was named",
+        "measure again and keep the whole output; where --machine was given, check its name"},
+    FindingEntry{
+        "curve.misrun", kError, Layer::kApplication,
+        "the processes did not form one communicator: each ran a benchmark of its own",
+        "nccl-tests built without MPI=1 and started by mpirun or srun: every process is rank 0 of "
+        "its own run and no byte crosses the network",
+        "build with `make MPI=1 MPI_HOME=...`, check with `ldd all_reduce_perf | grep mpi`; the "
+        "header must list ranks 0..n-1 once each"},
+    FindingEntry{"curve.single-rank", kWarning, Layer::kApplication,
+                 "one rank communicates with nobody: the table says nothing about any link",
+                 "-g 1 without MPI, or a launcher that started one process",
+                 "start more ranks: -g 8, or mpirun -np with a binary built with MPI=1"},
+    FindingEntry{
+        "curve.plateau-low", kWarning, Layer::kNccl,
+        "the plateau is far below what the named hardware carries",
+        "traffic takes another path than the links that were named: TCP instead of RDMA (network "
+        "plugin missing), one NIC instead of all, no GPUDirect, PCIe instead of NVLink, a link "
+        "trained down, or another job on the same links",
+        "NCCL_DEBUG=INFO shows network and channels (`NET/Socket` is TCP, `GDRDMA` is missing "
+        "without GPUDirect); `comm-probe curve FILE --baseline GOOD` against a good pair of nodes"},
+    FindingEntry{"curve.plateau-below-band", kInfo, Layer::kNccl,
+                 "the plateau is a little below the usual share of the link rate",
+                 "a network plugin with a lower efficiency (TCPX, libfabric), MTU 1500, few queue "
+                 "pairs, or a fabric that is shared",
+                 "compare with another pair of the same cluster before anything is changed"},
+    FindingEntry{
+        "curve.latency-high", kWarning, Layer::kNccl,
+        "small messages take longer than the latency ledger allows",
+        "TCP instead of RDMA, ranks far from their NIC, power saving (C-states), another job on the "
+        "CPU, or a slow algorithm for small sizes",
+        "NCCL_DEBUG=INFO for network and algorithm; pin the processes, compare alpha with "
+        "`comm-probe link`"},
+    FindingEntry{
+        "curve.collapse", kWarning, Layer::kRdma,
+        "busbw falls with the size: large messages are slower than smaller ones were",
+        "congestion or loss that starts when messages fill the buffers (PFC/ECN not working, one "
+        "bad cable with retransmissions, oversubscription), an algorithm switch to a path that does "
+        "not work, or throttling",
+        "check retransmission and discard counters of the NICs, repeat on pairs of nodes, and with "
+        "NCCL_ALGO=Ring; look for the size at which it starts in the evidence"},
+    FindingEntry{
+        "curve.hump", kWarning, Layer::kNccl,
+        "some sizes take much longer than larger ones: padding the message would be faster",
+        "a protocol or algorithm is chosen in a range of sizes where it is bad on this network "
+        "(for instance LL128 or LL over a libfabric plugin)",
+        "force the choice (NCCL_PROTO, NCCL_ALGO) over these sizes and keep what is faster in a "
+        "tuner file; applications can avoid these sizes by bucketing"},
+    FindingEntry{"curve.step", kInfo, Layer::kNccl,
+                 "the curve has a step where NCCL switches protocol or algorithm",
+                 "the switch points come from NCCL's tuning model; a few percent are usual",
+                 "nothing; where a step is large, force both sides with NCCL_PROTO and NCCL_ALGO"},
+    FindingEntry{"curve.cold-start", kInfo, Layer::kApplication,
+                 "the first rows include setting up connections and are not the latency",
+                 "nccl-tests warms up once (-w 1) at the first size; connections and buffers are "
+                 "made then", "run with -w 20, or let the sweep start one size earlier"},
+    FindingEntry{
+        "curve.jitter", kWarning, Layer::kNccl,
+        "two timings of the same size differ far more than repeats do: the run is noisy",
+        "another job on the nodes or the network, CPU frequency and C-states, interrupts on the "
+        "cores of the proxy threads, or several paths with different latency",
+        "repeat on idle nodes with more iterations (-n 100); pin processes; compare NCCL_IB_HCA "
+        "devices one by one"},
+    FindingEntry{"curve.in-place-differs", kInfo, Layer::kNccl,
+                 "in-place and out-of-place times differ steadily at large sizes",
+                 "in place skips a local copy (all_gather, reduce_scatter) or buffers are "
+                 "registered for one of the two",
+                 "quote the one that the application uses"},
+    FindingEntry{"curve.not-saturated", kInfo, Layer::kApplication,
+                 "the largest size is below the 90 % point: the plateau is not known",
+                 "the sweep ended too early (-e)",
+                 "measure up to at least the size that the text names (-e 8G)"},
+    FindingEntry{
+        "curve.pair-slow", kWarning, Layer::kRdma,
+        "one pair of nodes is slower than 85 % of the median of all pairs",
+        "a path of this pair alone: a leaf or spine link, an adaptive routing table, a cable "
+        "between two switches", "repeat the pair; then both nodes with others; `ibdiagnet`, "
+        "error counters on the path of this pair"},
+    FindingEntry{"curve.node-slow", kWarning, Layer::kRdma,
+                 "most pairs of one node are slow and the others are not: it is this node",
+                 "the node's NIC, cable, PCIe slot, or its settings",
+                 "take the node out; `comm-probe topo check` and `ibstat` there"},
+    FindingEntry{"curve.pair-failed", kWarning, Layer::kApplication,
+                 "pairs of nodes without a result: their run failed or was not made",
+                 "the benchmark of this pair stopped with an error, or timed out",
+                 "run the pair again with NCCL_DEBUG=INFO"},
+    FindingEntry{
+        "curve.regression", kWarning, Layer::kNccl,
+        "slower than the baseline by more than chance explains",
+        "another version, setting, path or neighbour than in the baseline",
+        "compare versions and environment of both runs; repeat both, alternating"},
+    FindingEntry{"curve.improvement", kInfo, Layer::kNccl,
+                 "faster than the baseline by more than chance explains",
+                 "another version, setting, path or neighbour than in the baseline",
+                 "keep this run as the new baseline"},
+};
+
+constexpr std::array kCaveats = {
+    CaveatEntry{"curve.no-reference",
+                "no hardware is named, so there is nothing to compare the curve with",
+                "name it: --machine NAME --nodes N (`comm-probe machines` lists them), or the link: "
+                "--beta 50GB/s [--alpha 10us], or a good run: --baseline FILE"},
+    CaveatEntry{"curve.not-priced",
+                "NVSwitch with in-switch reduction (NVLS) is not priced by a model yet",
+                "the band is a reference band scaled by the link rate; a value above it is healthy"},
+    CaveatEntry{"curve.nodes-differ", "the text and --nodes name different numbers of nodes",
+                "leave --nodes out where the text names the nodes"},
+    CaveatEntry{"curve.shape-unknown",
+                "operation, ranks or nodes of a curve cannot be told from the text",
+                "keep the header of the benchmark, or put the operation into the file name"},
+    CaveatEntry{"curve.baseline-unmatched",
+                "a curve has no counterpart in the baseline, or too few common sizes",
+                "measure the same operation and sizes for the baseline"},
+    CaveatEntry{"curve.no-rows", "a table has a header but no row",
+                "give the output of a run that was finished"},
+};
 
 }  // namespace
 

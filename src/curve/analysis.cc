@@ -32,10 +32,10 @@ model::FitShape shape_of(const Curve& curve, double wire_share) {
 
 }  // namespace
 
-std::optional<FactorRange> printed_factor(const Timing& timing) {
+std::optional<PrintedFactor> printed_factor(const Timing& timing) {
   const double algbw = timing.algbw.in_GBps(), busbw = timing.busbw.in_GBps();
   if (algbw < kLeastPrinted) return std::nullopt;
-  return FactorRange{std::max(0.0, busbw - kHalfDigit) / (algbw + kHalfDigit),
+  return PrintedFactor{std::max(0.0, busbw - kHalfDigit) / (algbw + kHalfDigit),
                      (busbw + kHalfDigit) / (algbw - kHalfDigit)};
 }
 

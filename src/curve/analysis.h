@@ -33,11 +33,11 @@ Analysis analyse(const Curve& curve);
 
 // The range that busbw / algbw can have had before both were rounded to two decimals; nothing where
 // algbw is too small to say.
-struct FactorRange {
+struct PrintedFactor {
   double low = 0;
   double high = 0;
 };
-std::optional<FactorRange> printed_factor(const Timing& timing);
+std::optional<PrintedFactor> printed_factor(const Timing& timing);
 
 // Median of the printed factors of all rows; nothing where no row is large enough.
 std::optional<double> typical_factor(const Curve& curve);
