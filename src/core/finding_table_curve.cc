@@ -13,7 +13,8 @@ constexpr std::array kFindings = {
     FindingEntry{
         "curve.wrong-results", kError, Layer::kApplication,
         "the benchmark compared results and found wrong elements",
-        "data corruption on the way (GPU memory, NIC, PCIe, GPUDirect ordering), a patched library, "
+        "data corruption on the way (GPU memory, NIC, PCIe, GPUDirect ordering), a patched "
+        "library, "
         "or in-network reduction that is not exact; the times are worthless until it is found",
         "run again with -c 1 on half of the nodes until one node or pair is left; then with "
         "NCCL_NET_GDR_LEVEL=0 and NCCL_ALGO=Ring to tell the path; look at dmesg for Xid and AER"},
@@ -53,18 +54,19 @@ constexpr std::array kFindings = {
                  "a network plugin with a lower efficiency (TCPX, libfabric), MTU 1500, few queue "
                  "pairs, or a fabric that is shared",
                  "compare with another pair of the same cluster before anything is changed"},
-    FindingEntry{
-        "curve.latency-high", kWarning, Layer::kNccl,
-        "small messages take longer than the latency ledger allows",
-        "TCP instead of RDMA, ranks far from their NIC, power saving (C-states), another job on the "
-        "CPU, or a slow algorithm for small sizes",
-        "NCCL_DEBUG=INFO for network and algorithm; pin the processes, compare alpha with "
-        "`comm-probe link`"},
+    FindingEntry{"curve.latency-high", kWarning, Layer::kNccl,
+                 "small messages take longer than the latency ledger allows",
+                 "TCP instead of RDMA, ranks far from their NIC, power saving (C-states), another "
+                 "job on the "
+                 "CPU, or a slow algorithm for small sizes",
+                 "NCCL_DEBUG=INFO for network and algorithm; pin the processes, compare alpha with "
+                 "`comm-probe link`"},
     FindingEntry{
         "curve.collapse", kWarning, Layer::kRdma,
         "busbw falls with the size: large messages are slower than smaller ones were",
         "congestion or loss that starts when messages fill the buffers (PFC/ECN not working, one "
-        "bad cable with retransmissions, oversubscription), an algorithm switch to a path that does "
+        "bad cable with retransmissions, oversubscription), an algorithm switch to a path that "
+        "does "
         "not work, or throttling",
         "check retransmission and discard counters of the NICs, repeat on pairs of nodes, and with "
         "NCCL_ALGO=Ring; look for the size at which it starts in the evidence"},
@@ -82,7 +84,8 @@ constexpr std::array kFindings = {
     FindingEntry{"curve.cold-start", kInfo, Layer::kApplication,
                  "the first rows include setting up connections and are not the latency",
                  "nccl-tests warms up once (-w 1) at the first size; connections and buffers are "
-                 "made then", "run with -w 20, or let the sweep start one size earlier"},
+                 "made then",
+                 "run with -w 20, or let the sweep start one size earlier"},
     FindingEntry{
         "curve.jitter", kWarning, Layer::kNccl,
         "two timings of the same size differ far more than repeats do: the run is noisy",
@@ -103,7 +106,8 @@ constexpr std::array kFindings = {
         "curve.pair-slow", kWarning, Layer::kRdma,
         "one pair of nodes is slower than 85 % of the median of all pairs",
         "a path of this pair alone: a leaf or spine link, an adaptive routing table, a cable "
-        "between two switches", "repeat the pair; then both nodes with others; `ibdiagnet`, "
+        "between two switches",
+        "repeat the pair; then both nodes with others; `ibdiagnet`, "
         "error counters on the path of this pair"},
     FindingEntry{"curve.node-slow", kWarning, Layer::kRdma,
                  "most pairs of one node are slow and the others are not: it is this node",
@@ -113,11 +117,10 @@ constexpr std::array kFindings = {
                  "pairs of nodes without a result: their run failed or was not made",
                  "the benchmark of this pair stopped with an error, or timed out",
                  "run the pair again with NCCL_DEBUG=INFO"},
-    FindingEntry{
-        "curve.regression", kWarning, Layer::kNccl,
-        "slower than the baseline by more than chance explains",
-        "another version, setting, path or neighbour than in the baseline",
-        "compare versions and environment of both runs; repeat both, alternating"},
+    FindingEntry{"curve.regression", kWarning, Layer::kNccl,
+                 "slower than the baseline by more than chance explains",
+                 "another version, setting, path or neighbour than in the baseline",
+                 "compare versions and environment of both runs; repeat both, alternating"},
     FindingEntry{"curve.improvement", kInfo, Layer::kNccl,
                  "faster than the baseline by more than chance explains",
                  "another version, setting, path or neighbour than in the baseline",
@@ -125,13 +128,13 @@ constexpr std::array kFindings = {
 };
 
 constexpr std::array kCaveats = {
-    CaveatEntry{"curve.no-reference",
-                "no hardware is named, so there is nothing to compare the curve with",
-                "name it: --machine NAME --nodes N (`comm-probe machines` lists them), or the link: "
-                "--beta 50GB/s [--alpha 10us], or a good run: --baseline FILE"},
-    CaveatEntry{"curve.not-priced",
-                "NVSwitch with in-switch reduction (NVLS) is not priced by a model yet",
-                "the band is a reference band scaled by the link rate; a value above it is healthy"},
+    CaveatEntry{
+        "curve.no-reference", "no hardware is named, so there is nothing to compare the curve with",
+        "name it: --machine NAME --nodes N (`comm-probe machines` lists them), or the link: "
+        "--beta 50GB/s [--alpha 10us], or a good run: --baseline FILE"},
+    CaveatEntry{
+        "curve.not-priced", "NVSwitch with in-switch reduction (NVLS) is not priced by a model yet",
+        "the band is a reference band scaled by the link rate; a value above it is healthy"},
     CaveatEntry{"curve.nodes-differ", "the text and --nodes name different numbers of nodes",
                 "leave --nodes out where the text names the nodes"},
     CaveatEntry{"curve.shape-unknown",

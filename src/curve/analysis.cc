@@ -36,7 +36,7 @@ std::optional<PrintedFactor> printed_factor(const Timing& timing) {
   const double algbw = timing.algbw.in_GBps(), busbw = timing.busbw.in_GBps();
   if (algbw < kLeastPrinted) return std::nullopt;
   return PrintedFactor{std::max(0.0, busbw - kHalfDigit) / (algbw + kHalfDigit),
-                     (busbw + kHalfDigit) / (algbw - kHalfDigit)};
+                       (busbw + kHalfDigit) / (algbw - kHalfDigit)};
 }
 
 std::optional<double> typical_factor(const Curve& curve) {

@@ -1,0 +1,43 @@
+#include "diagnose/curve_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+std::string timing_text(const curve::Timing& timing) {
+  return fmt::format("{}, busbw {} GB/s", core::format_duration(timing.time),
+                     core::format_number(timing.busbw.in_GBps()));
+}
+
+}  // namespace
+
+std::string name_of(const curve::Curve& curve) {
+  std::string name = curve.op ? model::op_name(*curve.op) : curve.program;
+  if (name.empty()) name = "a table";
+  if (curve.ranks) name += fmt::format(" on {} rank{}", *curve.ranks, *curve.ranks == 1 ? "" : "s");
+  if (curve.nodes) name += fmt::format(" of {} node{}", *curve.nodes, *curve.nodes == 1 ? "" : "s");
+  if (!curve.label.empty()) name += " (" + curve.label + ")";
+  return name;
+}
+
+const curve::Row* row_at(const curve::Curve& curve, core::Bytes bytes) {
+  if (curve.rows.empty()) return nullptr;
+  const auto row = std::find_if(curve.rows.begin(), curve.rows.end(),
+                                [&](const curve::Row& each) { return each.bytes == bytes; });
+  return row == curve.rows.end() ? &curve.rows.back() : &*row;
+}
+
+core::Evidence evidence_of(const curve::Curve& curve, const curve::Row& row) {
+  std::string text = core::format_bytes(row.bytes) + ": ";
+  if (row.out_of_place) text += timing_text(*row.out_of_place);
+  if (row.in_place)
+    text += (row.out_of_place ? "; in place " : "in place ") + timing_text(*row.in_place);
+  return {curve.file, row.line, std::move(text)};
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "diagnose/curve_judgement.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Bandwidth;
+using core::Bytes;
+using core::Finding;
+using core::format_bandwidth;
+using core::format_bytes;
+using core::make_finding;
+
+// name, value, applies when, source
+// Below the lower edge of the band there is a grey zone: plugins with a lower efficiency (c08 TCPX
+// 0.71 of the links, c42 libfabric 0.72, f18 MTU 1500 0.76). What is known to be broken is far
+// below: TCP instead of RDMA 0.19 (c40), 0.06 (c41).
+constexpr double kFarBelow = 0.8;       // of the lower edge
+constexpr double kLatencyHigh = 1.5;    // over steps * alpha, where alpha was given
+constexpr double kOnePointShare = 0.9;  // a single size counts from here on
+
+struct Level {
+  Bandwidth observed = {};
+  Bytes at = {};
+  double share = 1;  // of the asymptote that this size can show
+};
+
+// The plateau where the curve shows it. A single size is compared with what the ring ledger gives
+// at this size; a curve that still climbs is not judged.
+std::optional<Level> level_of(const CurveFacts& facts) {
+  const auto& plateau = facts.analysis.shape.plateau;
+  if (!plateau) return std::nullopt;
+  const Bytes largest =
+      std::max_element(facts.analysis.points.begin(), facts.analysis.points.end(),
+                       [](const auto& a, const auto& b) { return a.bytes < b.bytes; })
+          ->bytes;
+  if (plateau->is_saturated()) return Level{plateau->sustained, plateau->peak_bytes, 1};
+  if (plateau->saturation || !facts.expectation || !facts.curve.ranks) return std::nullopt;
+  const Bytes knee = facts.expectation->step * facts.expectation->ring * *facts.curve.ranks;
+  return Level{plateau->sustained, largest, largest / (largest + knee)};
+}
+
+void not_saturated(const CurveFacts& facts, Judgement& out) {
+  const auto& plateau = facts.analysis.shape.plateau;
+  if (!plateau || plateau->is_saturated() || facts.curve.rows.empty()) return;
+  const std::string reached =
+      plateau->saturation ? fmt::format("about {} of the plateau is reached at the largest size",
+                                        core::format_percent(*plateau->saturation, 2))
+                          : "one size does not show where the plateau is";
+  Finding finding = make_finding("curve.not-saturated",
+                                 fmt::format("{}: {}; the sizes say something about latency, not "
+                                             "about the bandwidth of the links",
+                                             name_of(facts.curve), reached));
+  finding.confidence = core::Confidence::kLikely;
+  finding.evidence.push_back(evidence_of(facts.curve, facts.curve.rows.back()));
+  finding.next = {"measure up to 8 GiB: -e 8G -f 2"};
+  out.findings.push_back(std::move(finding));
+}
+
+Finding level_finding(const char* id, const CurveFacts& facts, const Level& level) {
+  const Expectation& expected = *facts.expectation;
+  const Bandwidth low = expected.low * level.share;
+  Finding finding = make_finding(
+      id, fmt::format("{}: {} {}, {} of the {} that healthy runs reach at least on the links named",
+                      name_of(facts.curve),
+                      level.share < 1 ? "busbw at " + format_bytes(level.at) : "the plateau is",
+                      format_bandwidth(level.observed),
+                      core::format_percent(level.observed / low, 2), format_bandwidth(low)));
+  finding.confidence = level.share < 1 ? core::Confidence::kPossible : core::Confidence::kLikely;
+  finding.expected = figure(low, expected.basis, "at least; " + expected.source);
+  finding.observed = figure(level.observed, core::Basis::kRead, facts.curve.file);
+  if (const auto* row = row_at(facts.curve, level.at))
+    finding.evidence.push_back(evidence_of(facts.curve, *row));
+  finding.next = {"NCCL_DEBUG=INFO: which network, how many NICs, GDRDMA on the channels",
+                  "comm-probe curve FILE --baseline GOOD, with a good run of the same size"};
+  return finding;
+}
+
+void plateau(const CurveFacts& facts, Judgement& out) {
+  if (!facts.expectation || facts.analysis.shape.collapse) return;
+  const auto level = level_of(facts);
+  if (!level) return;
+  const Bandwidth low = facts.expectation->low * level->share;
+  if (level->observed < low * kFarBelow)
+    out.findings.push_back(level_finding("curve.plateau-low", facts, *level));
+  else if (level->observed < low && level->share >= kOnePointShare)
+    out.findings.push_back(level_finding("curve.plateau-below-band", facts, *level));
+}
+
+void latency(const CurveFacts& facts, Judgement& out) {
+  const auto& left = facts.analysis.shape.left_end;
+  if (!left || !facts.expectation || !facts.expectation->latency) return;
+  const core::Duration allowed = *facts.expectation->latency;
+  if (left->latency <= allowed * kLatencyHigh) return;
+  Finding finding = make_finding(
+      "curve.latency-high",
+      fmt::format("{}: small messages take {}, {} times the {} of the latency ledger",
+                  name_of(facts.curve), core::format_duration(left->latency),
+                  core::format_number(left->latency / allowed, 3), core::format_duration(allowed)));
+  finding.confidence = core::Confidence::kLikely;
+  finding.expected = figure(allowed, core::Basis::kComputed, "ring steps times the alpha given");
+  finding.observed = figure(left->latency, core::Basis::kRead, facts.curve.file);
+  if (const auto* row = row_at(facts.curve, left->first))
+    finding.evidence.push_back(evidence_of(facts.curve, *row));
+  finding.next = {"comm-probe link for alpha; NCCL_DEBUG=INFO for the network in use"};
+  out.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+Judgement judge_level(const CurveFacts& facts) {
+  Judgement out;
+  plateau(facts, out);
+  latency(facts, out);
+  not_saturated(facts, out);
+  return out;
+}
+
+Judgement judge_curve(const CurveFacts& facts) {
+  Judgement out = judge_sanity(facts);
+  if (!out.findings.empty() || facts.curve.rows.empty()) return out;
+  out.add(judge_shape(facts));
+  out.add(judge_level(facts));
+  return out;
+}
+
+}  // namespace comm_probe::diagnose

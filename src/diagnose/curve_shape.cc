@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+#include "diagnose/curve_judgement.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Confidence;
+using core::Finding;
+using core::format_bandwidth;
+using core::format_bytes;
+using core::format_duration;
+using core::format_number;
+using core::make_finding;
+
+// name, value, applies when, source
+constexpr double kHumpWarns =
+    2.0;                       // time over that of a larger size; c61 7.1; steps stay below 1.8
+constexpr int kHumpSizes = 2;  // a single size is a step
+constexpr double kInPlaceDiffers = 0.10;  // repeats differ by less than 5 % on the plateau
+constexpr std::size_t kMostEvidence = 4;
+
+void add_evidence(Finding& finding, const CurveFacts& facts, core::Bytes bytes) {
+  const curve::Row* row = row_at(facts.curve, bytes);
+  if (row == nullptr || finding.evidence.size() >= kMostEvidence) return;
+  finding.evidence.push_back(evidence_of(facts.curve, *row));
+}
+
+void cold_start(const CurveFacts& facts, Judgement& out) {
+  const int cold = facts.analysis.shape.cold_rows;
+  if (cold == 0) return;
+  Finding finding = make_finding(
+      "curve.cold-start",
+      fmt::format("{}: the first {} a cold start and not the latency; left out of the fit",
+                  name_of(facts.curve), cold == 1 ? "row is" : fmt::format("{} rows are", cold)));
+  finding.confidence = Confidence::kLikely;
+  std::vector<const curve::Row*> rows;
+  for (const auto& row : facts.curve.rows)
+    if (row.bytes.count() > 0) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto* a, const auto* b) { return a->bytes < b->bytes; });
+  for (std::size_t i = 0; i < rows.size() && i <= static_cast<std::size_t>(cold); ++i)
+    finding.evidence.push_back(evidence_of(facts.curve, *rows[i]));
+  finding.next = {"measure with -w 20 where the latency of the first size matters"};
+  out.findings.push_back(std::move(finding));
+}
+
+void jitter(const CurveFacts& facts, Judgement& out) {
+  const auto& jitter = facts.analysis.shape.jitter;
+  if (!jitter) return;
+  Finding finding = make_finding(
+      "curve.jitter",
+      fmt::format(
+          "{}: at {} of {} sizes the two timings of the same size differ by more than 30 % "
+          "(single operations take {} to {}); latency and steps cannot be read from this run",
+          name_of(facts.curve), jitter->disagreeing, jitter->compared,
+          format_duration(jitter->fastest), format_duration(jitter->slowest)));
+  finding.confidence = Confidence::kLikely;
+  for (const auto& point : facts.analysis.points)
+    if (point.again && std::abs(std::log(*point.again / point.time)) > std::log(1.3))
+      add_evidence(finding, facts, point.bytes);
+  finding.next = {"repeat on idle nodes with -w 20 -n 100 and compare with --baseline"};
+  out.findings.push_back(std::move(finding));
+}
+
+bool is_bad(const model::Hump& hump) {
+  return hump.sizes >= kHumpSizes && hump.factor >= kHumpWarns;
+}
+
+void humps(const CurveFacts& facts, Judgement& out) {
+  for (const model::Hump& hump : facts.analysis.shape.humps) {
+    if (!is_bad(hump)) continue;
+    Finding finding = make_finding(
+        "curve.hump",
+        fmt::format("{}: {} takes {}, {} times as long as {} ({}); sizes from {} to {} are slower "
+                    "than a larger message",
+                    name_of(facts.curve), format_bytes(hump.worst),
+                    format_duration(hump.worst_time), format_number(hump.factor, 3),
+                    format_bytes(hump.faster), format_duration(hump.faster_time),
+                    format_bytes(hump.first), format_bytes(hump.last)));
+    finding.confidence = Confidence::kLikely;
+    finding.expected = figure(hump.faster_time, core::Basis::kRead,
+                              "at most what " + format_bytes(hump.faster) + " takes");
+    finding.observed = figure(hump.worst_time, core::Basis::kRead, facts.curve.file);
+    for (const core::Bytes bytes : {hump.first, hump.worst, hump.faster})
+      add_evidence(finding, facts, bytes);
+    finding.next = {
+        "NCCL_PROTO=Simple and NCCL_ALGO=Ring, then Tree, over these sizes, and "
+        "`comm-probe curve FILE --baseline THIS`"};
+    out.findings.push_back(std::move(finding));
+  }
+}
+
+bool in_bad_hump(const model::Shape& shape, const model::Step& step) {
+  return std::any_of(shape.humps.begin(), shape.humps.end(), [&](const model::Hump& hump) {
+    return is_bad(hump) && step.after_bytes >= hump.first && step.before_bytes <= hump.last;
+  });
+}
+
+std::string step_text(const model::Step& step) {
+  return step.kind == model::Step::Kind::kDrop
+             ? fmt::format("{} at {} although {} takes {}", format_duration(step.after),
+                           format_bytes(step.after_bytes), format_bytes(step.before_bytes),
+                           format_duration(step.before))
+             : fmt::format("{} at {} ({} times more than the size explains, from {} at {})",
+                           format_duration(step.after), format_bytes(step.after_bytes),
+                           format_number(step.factor, 3), format_duration(step.before),
+                           format_bytes(step.before_bytes));
+}
+
+void steps(const CurveFacts& facts, Judgement& out) {
+  const model::Shape& shape = facts.analysis.shape;
+  if (shape.collapse) return;  // the same rows, said better
+  std::vector<const model::Step*> plain;
+  for (const model::Step& step : shape.steps)
+    if (!in_bad_hump(shape, step)) plain.push_back(&step);
+  if (plain.empty()) return;
+  std::string where;
+  for (const model::Step* step : plain) where += (where.empty() ? "" : "; ") + step_text(*step);
+  Finding finding = make_finding("curve.step", fmt::format("{}: step{}: {}", name_of(facts.curve),
+                                                           plain.size() == 1 ? "" : "s", where));
+  finding.confidence = Confidence::kPossible;
+  for (const model::Step* step : plain) {
+    add_evidence(finding, facts, step->before_bytes);
+    add_evidence(finding, facts, step->after_bytes);
+  }
+  finding.next = {"NCCL_PROTO and NCCL_ALGO forced on both sides of the step tell what switched"};
+  out.findings.push_back(std::move(finding));
+}
+
+void collapse(const CurveFacts& facts, Judgement& out) {
+  const auto& collapse = facts.analysis.shape.collapse;
+  if (!collapse) return;
+  Finding finding = make_finding(
+      "curve.collapse",
+      fmt::format(
+          "{}: busbw falls from {} at {} to {} for larger sizes ({} of the peak), from {} on",
+          name_of(facts.curve), format_bandwidth(collapse->peak),
+          format_bytes(collapse->peak_bytes), format_bandwidth(collapse->after),
+          core::format_percent(collapse->after / collapse->peak, 2),
+          format_bytes(collapse->first_slow)));
+  finding.confidence = collapse->sizes > 1 ? Confidence::kCertain : Confidence::kLikely;
+  finding.expected = figure(collapse->peak, core::Basis::kRead,
+                            "reached at " + format_bytes(collapse->peak_bytes) + " in this run");
+  finding.observed = figure(collapse->after, core::Basis::kRead,
+                            fmt::format("median of the {} larger size{}", collapse->sizes,
+                                        collapse->sizes == 1 ? "" : "s"));
+  for (const core::Bytes bytes : {collapse->peak_bytes, collapse->first_slow})
+    add_evidence(finding, facts, bytes);
+  add_evidence(finding, facts, facts.curve.rows.back().bytes);
+  finding.next = {
+      "NIC counters before and after a run at this size (retransmissions, discards, CNPs)",
+      "the same sizes on pairs of nodes, then NCCL_ALGO=Ring against Tree"};
+  out.findings.push_back(std::move(finding));
+}
+
+void in_place_differs(const CurveFacts& facts, Judgement& out) {
+  const auto& ratio = facts.analysis.shape.again_ratio;
+  if (!ratio || std::abs(std::log(*ratio)) < std::log1p(kInPlaceDiffers)) return;
+  if (facts.analysis.shape.jitter || facts.curve.ranks == 1) return;
+  Finding finding =
+      make_finding("curve.in-place-differs",
+                   fmt::format("{}: in place takes {} times as long as out of place at large sizes",
+                               name_of(facts.curve), format_number(*ratio, 3)));
+  finding.confidence = Confidence::kLikely;
+  add_evidence(finding, facts, facts.curve.rows.back().bytes);
+  out.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+Judgement judge_shape(const CurveFacts& facts) {
+  Judgement out;
+  collapse(facts, out);
+  jitter(facts, out);
+  humps(facts, out);
+  steps(facts, out);
+  cold_start(facts, out);
+  in_place_differs(facts, out);
+  return out;
+}
+
+}  // namespace comm_probe::diagnose

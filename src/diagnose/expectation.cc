@@ -1,0 +1,110 @@
+#include "diagnose/expectation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/units.h"
+#include "model/fit.h"
+#include "model/island.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using namespace core::literals;
+using core::Bandwidth;
+
+constexpr std::array kBands = {
+    Band{PathClass::kNic, "network", 0.80, 0.96, "between nodes, RDMA",
+         "golden G6-11, G6-12: 40-48 of 50 GB/s, 20-24 of 25 GB/s"},
+    Band{PathClass::kNvswitchReducing, "NVSwitch", 350.0 / 450, 480.0 / 450,
+         "NVLink 4 and later behind NVSwitch, which can add in the switch",
+         "golden G6-07, G6-08: 350-480 GB/s of 450 GB/s"},
+    Band{PathClass::kNvlink, "NVLink", 220.0 / 300, 280.0 / 300, "NVLink 3 and older, and meshes",
+         "golden G6-09: 220-280 GB/s of 300 GB/s"},
+    Band{PathClass::kPcie, "PCIe", 10.0 / 32, 25.0 / 32, "no GPU links",
+         "golden G6-10: 10-25 GB/s of 32 GB/s"},
+    Band{PathClass::kGiven, "given link", 0.80, 1.0, "beta given on the command line",
+         "the lower edge of golden G6-11"},
+};
+
+// name, value, applies when, source
+const core::Duration kStepInside = 3_us;    // golden G6-01, 8 GPUs behind NVSwitch
+const core::Duration kStepBetween = 10_us;  // golden G6-03, ring across nodes
+
+std::string band_text(const Band& band) {
+  return fmt::format("{}-{} of it in healthy runs ({})", core::format_percent(band.low, 2),
+                     core::format_percent(band.high, 2), band.source);
+}
+
+Expectation with_band(PathClass path, Bandwidth ring, const std::string& links) {
+  const Band& band = band_of(path);
+  Expectation expectation;
+  expectation.path = path;
+  expectation.ring = ring;
+  expectation.low = ring * band.low;
+  expectation.high = ring * band.high;
+  expectation.source = links + ", " + band_text(band);
+  expectation.is_priced = path != PathClass::kNvswitchReducing;
+  return expectation;
+}
+
+std::optional<Expectation> inside_a_node(model::Op op, int ranks, const Links& links) {
+  if (links.inside <= Bandwidth()) return std::nullopt;
+  const auto bound = model::island_bound(op, ranks, ranks, links.inside);
+  if (!bound) return std::nullopt;
+  Expectation expectation = with_band(links.inside_class, bound->ring, links.inside_source);
+  expectation.ceiling = bound->least;
+  expectation.step = kStepInside;
+  return expectation;
+}
+
+std::optional<Expectation> between_nodes(const Placement& at, const Links& links) {
+  const bool one_sender = at.op == model::Op::kSendRecv;
+  const Bandwidth out = one_sender ? links.single_nic : links.node_out;
+  if (out <= Bandwidth()) return std::nullopt;
+  const auto bound = model::island_bound(at.op, at.ranks, at.nodes, out);
+  const auto most = model::island_bound(at.op, at.ranks, at.nodes, links.node_total);
+  if (!bound || !most) return std::nullopt;
+  Expectation expectation = with_band(PathClass::kNic, bound->ring, links.between_source);
+  expectation.ceiling = most->least;
+  expectation.step = kStepBetween;
+  return expectation;
+}
+
+}  // namespace
+
+const Band& band_of(PathClass path) {
+  const auto* band = std::find_if(kBands.begin(), kBands.end(),
+                                  [&](const Band& entry) { return entry.path == path; });
+  COMM_PROBE_CHECK(band != kBands.end(), "a path class has no band");
+  return *band;
+}
+
+std::optional<Expectation> expect_from_links(const Placement& at, const Links& links) {
+  auto expectation =
+      at.nodes > 1 ? between_nodes(at, links) : inside_a_node(at.op, at.ranks, links);
+  if (!expectation) return std::nullopt;
+  // Between nodes the NVLinks can be the narrower part; then the GPU's own link is the band.
+  const auto inside =
+      at.nodes > 1 ? inside_a_node(at.op, at.ranks, links) : std::optional<Expectation>();
+  if (inside && at.ranks > at.nodes && inside->low < expectation->low) {
+    expectation->low = inside->low;
+    expectation->high = std::min(inside->high, expectation->high);
+    expectation->ring = std::min(inside->ring, expectation->ring);
+    expectation->source += "; inside the node " + inside->source;
+  }
+  expectation->basis = core::Basis::kComputed;
+  return expectation;
+}
+
+Expectation expect_given(const Placement& at, std::optional<core::Duration> alpha, Bandwidth beta) {
+  Expectation expectation = with_band(PathClass::kGiven, beta,
+                                      fmt::format("beta {} given", core::format_bandwidth(beta)));
+  expectation.step = alpha.value_or(kStepBetween);
+  if (alpha) expectation.latency = *alpha * model::ring_shape(at.op, at.ranks).steps;
+  return expectation;
+}
+
+}  // namespace comm_probe::diagnose
