@@ -8,6 +8,7 @@ namespace comm_probe::cli {
 void add_bench(CLI::App& root, Shell& shell);
 void add_calc(CLI::App& root, Shell& shell);
 void add_machines(CLI::App& root, Shell& shell);
+void add_curve(CLI::App& root, Shell& shell);
 void add_explain(CLI::App& root, Shell& shell);
 void add_link(CLI::App& root, Shell& shell);
 

@@ -14,7 +14,6 @@ struct CurveFacts {
   const curve::Curve& curve;
   const curve::Analysis& analysis;
   std::optional<Expectation> expectation = {};
-  std::optional<core::Bandwidth> memory_bandwidth = {};  // of the GPU that the header names
 };
 
 // "all_reduce on 16 ranks of 2 nodes (ALGO=Ring)"; "a table" where nothing is known.

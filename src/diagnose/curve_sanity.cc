@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_judgement.h"
 

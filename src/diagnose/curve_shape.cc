@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_judgement.h"
 

@@ -1,0 +1,178 @@
+// `curve FILE...`: what measured tables show, and whether that is what the hardware should do.
+#include "curve/curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <list>
+
+#include "catalog/catalog.h"
+#include "cli/curve_view.h"
+#include "cli/subcommands.h"
+#include "core/finding_table.h"
+#include "core/input.h"
+#include "diagnose/curve_verdict.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::Result;
+using curve::Reading;
+using diagnose::JudgedCurve;
+using diagnose::JudgedReading;
+
+struct CurveRequest {
+  std::vector<std::string> paths = {};
+  std::string machine = {};
+  std::string catalog = {};
+  int nodes = 0;
+  core::Duration alpha = {};
+  core::Bandwidth beta = {};
+  std::string baseline = {};
+};
+
+// What was read; readings stay where they are, because judgements point at them.
+struct Inputs {
+  std::list<Reading> readings = {};
+  std::vector<core::Error> unreadable = {};
+  std::vector<std::string> passed_over = {};  // files of a directory that hold no benchmark
+};
+
+Result<Reading> read_file(const std::string& path) {
+  auto input = core::Input::open(path);
+  if (!input) return input.error();
+  return curve::read(*input);
+}
+
+Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
+  Inputs inputs;
+  for (const std::string& path : paths) {
+    const auto files = core::expand_paths({path});
+    if (!files) return files.error();
+    const bool named = files->size() == 1 && files->front() == path;
+    for (const std::string& file : *files) {
+      auto reading = read_file(file);
+      if (reading)
+        inputs.readings.push_back(std::move(*reading));
+      else if (named)
+        inputs.unreadable.push_back(reading.error());
+      else
+        inputs.passed_over.push_back(file);
+    }
+  }
+  if (!inputs.readings.empty()) return inputs;
+  if (!inputs.unreadable.empty()) return inputs.unreadable.front();
+  return core::input_error(
+      fmt::format("none of the {} files below '{}' is the output of a benchmark",
+                  inputs.passed_over.size(), paths.front()),
+      "expected nccl-tests or rccl-tests tables, or a CSV of pairs");
+}
+
+Result<diagnose::Reference> reference_of(const CurveRequest& request,
+                                         const catalog::Catalog& catalog) {
+  diagnose::Reference reference;
+  reference.catalog = &catalog;
+  if (!request.machine.empty()) {
+    const auto machine = catalog.machine(request.machine);
+    if (!machine) return machine.error();
+    reference.machine = *machine;
+  }
+  if (request.nodes > 0) reference.nodes = request.nodes;
+  if (request.alpha > core::Duration()) reference.alpha = request.alpha;
+  if (request.beta > core::Bandwidth()) reference.beta = request.beta;
+  if (reference.alpha && !reference.beta)
+    return core::input_error("--alpha needs --beta", "give both: --alpha 10us --beta 25GB/s");
+  return reference;
+}
+
+void add_read_caveats(Document& document, const Inputs& inputs) {
+  for (const core::Error& error : inputs.unreadable)
+    document.caveats.push_back(
+        core::make_caveat("input.unreadable", error.one_line(), "the other inputs were analysed"));
+  if (!inputs.passed_over.empty())
+    document.caveats.push_back(core::make_caveat(
+        "input.unreadable",
+        fmt::format("{} file{} without a benchmark result, for instance {}",
+                    inputs.passed_over.size(), inputs.passed_over.size() == 1 ? "" : "s",
+                    inputs.passed_over.front()),
+        "they were passed over", false));
+  for (const Reading& reading : inputs.readings)
+    for (const core::Caveat& caveat : reading.caveats) document.caveats.push_back(caveat);
+}
+
+Document document_of(const Inputs& inputs, const std::vector<JudgedReading>& judged) {
+  Document document{.command = "curve"};
+  add_read_caveats(document, inputs);
+  core::Json curves = core::Json::array(), pairs = core::Json::array();
+  std::vector<const JudgedCurve*> all;
+  for (const Reading& reading : inputs.readings) {
+    document.inputs.push_back({reading.file, reading.kind});
+    for (const curve::Pair& pair : reading.pairs) pairs.push_back(pair_json(pair));
+  }
+  for (const JudgedReading& reading : judged) {
+    for (const JudgedCurve& curve : reading.curves) {
+      curves.push_back(curve_json(curve));
+      all.push_back(&curve);
+    }
+    for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
+    for (const auto& caveat : reading.judgement.caveats) document.caveats.push_back(caveat);
+  }
+  document.result["curves"] = std::move(curves);
+  if (!pairs.empty()) document.result["pairs"] = std::move(pairs);
+  document.verdict = diagnose::verdict_of(judged);
+  document.body = curve_blocks(all);
+  document.details = curve_details(all);
+  return document;
+}
+
+int show_curves(const Shell& shell, const CurveRequest& request) {
+  Result<catalog::Catalog> catalog = request.catalog.empty()
+                                         ? Result(catalog::Catalog::builtin())
+                                         : catalog::Catalog::with_file(request.catalog);
+  if (!catalog) return shell.fail(catalog.error());
+  const auto reference = reference_of(request, *catalog);
+  if (!reference) return shell.fail(reference.error());
+  const auto inputs = read_inputs(request.paths);
+  if (!inputs) return shell.fail(inputs.error());
+  std::vector<JudgedReading> judged;
+  for (const Reading& reading : inputs->readings)
+    judged.push_back(diagnose::judge_reading(reading, *reference));
+  return shell.finish(document_of(*inputs, judged));
+}
+
+void add_options(CLI::App& app, CurveRequest& request) {
+  app.add_option(
+         "FILE", request.paths,
+         "nccl-tests or rccl-tests output as it was pasted, a CSV of pairs, a directory, or "
+         "- for standard input")
+      ->required();
+  app.add_option("--machine", request.machine,
+                 "compare with this machine of the catalog (comm-probe machines)")
+      ->type_name("NAME");
+  app.add_option("--nodes", request.nodes, "number of nodes, where the text does not say it")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  app.add_option("--catalog", request.catalog, "a catalog of your own in addition")
+      ->type_name("FILE");
+  add_bandwidth(app, "--beta", request.beta, "compare with this busbw of the links");
+  add_duration(app, "--alpha", request.alpha, "compare with this latency of a step (with --beta)");
+}
+
+}  // namespace
+
+void add_curve(CLI::App& root, Shell& shell) {
+  CLI::App* app = root.add_subcommand("curve", "what a measured table shows, and is it healthy")
+                      ->group("Compare");
+  auto request = std::make_shared<CurveRequest>();
+  add_options(*app, *request);
+  app->footer(
+      "Example:\n  mpirun ... all_reduce_perf -b 8 -e 8G -f 2 | tee run.txt\n"
+      "  comm-probe curve run.txt --machine dgx-h100 --nodes 2");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return show_curves(shell, *request); }); });
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,225 @@
+#include "cli/curve_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "cli/fit_view.h"
+#include "core/units.h"
+#include "diagnose/curve_verdict.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Block;
+using core::format_bandwidth;
+using core::format_bytes;
+using core::format_duration;
+using core::format_number;
+using diagnose::JudgedCurve;
+using Curves = std::vector<const JudgedCurve*>;
+
+constexpr std::size_t kMostInFull = 3;
+constexpr std::size_t kMostBySize = 6;
+
+core::Column left(std::string title, int weight = 10) {
+  return {std::move(title), core::Column::Align::kLeft, weight};
+}
+core::Column right(std::string title, int weight = 10) {
+  return {std::move(title), core::Column::Align::kRight, weight};
+}
+
+std::string title_of(const JudgedCurve& judged) {
+  const auto& curve = *judged.curve;
+  std::string title = diagnose::name_of(curve);
+  if (!curve.devices.empty() && !curve.devices.front().name.empty())
+    title += ", " + curve.devices.front().name;
+  return fmt::format("{}  ({}:{})", title, curve.file,
+                     std::max<std::uint64_t>(1, curve.first_line));
+}
+
+std::string latency_text(const model::Shape& shape) {
+  if (!shape.left_end) return "not shown by these sizes";
+  const auto& left = *shape.left_end;
+  std::string text = fmt::format("{} ({} to {}: {} to {})", format_duration(left.latency),
+                                 format_bytes(left.first), format_bytes(left.last),
+                                 format_duration(left.fastest), format_duration(left.slowest));
+  if (shape.cold_rows > 0)
+    text +=
+        fmt::format("; {} cold row{} left out", shape.cold_rows, shape.cold_rows == 1 ? "" : "s");
+  return text;
+}
+
+std::string plateau_text(const model::Plateau& plateau) {
+  return fmt::format("{} busbw, peak {} at {}; 90 % of the peak from {} on{}",
+                     format_bandwidth(plateau.sustained), format_bandwidth(plateau.peak),
+                     format_bytes(plateau.peak_bytes), format_bytes(plateau.reached),
+                     plateau.is_saturated() ? "" : " (not saturated)");
+}
+
+std::string reference_text(const diagnose::Expectation& expected) {
+  std::string text = fmt::format("{}-{} GB/s: {}", format_number(expected.low.in_GBps(), 3),
+                                 format_number(expected.high.in_GBps(), 3), expected.source);
+  if (expected.ceiling)
+    text += fmt::format("; no algorithm can pass {}", format_bandwidth(*expected.ceiling));
+  return text;
+}
+
+// busbw by size, a bar per row on a logarithmic scale of four decades below the peak.
+std::string sparkline(const JudgedCurve& judged) {
+  static constexpr std::array kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const auto& analysis = judged.analysis;
+  if (analysis.points.size() < 4 || analysis.points.size() > 64 || !analysis.shape.plateau)
+    return "";
+  const double peak = analysis.shape.plateau->peak.in_GBps();
+  std::string line;
+  for (const auto& point : analysis.points) {
+    const double rate = analysis.busbw(point.bytes, point.time).in_GBps();
+    const double decades = peak > 0 && rate > 0 ? std::log10(rate / peak) : -4;
+    const double level = std::clamp(7 + 7 * decades / 4, 0.0, 7.0);
+    line += kBars[static_cast<std::size_t>(std::lround(level))];
+  }
+  return fmt::format("{}  {} to {}, log scale", line, format_bytes(analysis.points.front().bytes),
+                     format_bytes(analysis.points.back().bytes));
+}
+
+std::string in_place_text(const curve::Analysis& analysis) {
+  if (analysis.in_place_only) return "only in-place times";
+  const auto& ratio = analysis.shape.again_ratio;
+  if (!ratio) return "";
+  if (std::abs(*ratio - 1) < 0.02) return "as fast as out of place";
+  return fmt::format("{} times the out-of-place time", format_number(*ratio, 3));
+}
+
+void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
+  blocks.emplace_back(core::Heading{title_of(judged)});
+  const auto& analysis = judged.analysis;
+  if (judged.curve->rows.empty()) {
+    blocks.emplace_back(core::Paragraph{"no rows"});
+    return;
+  }
+  core::KeyValues facts;
+  facts.rows.emplace_back("latency", latency_text(analysis.shape));
+  if (analysis.shape.plateau)
+    facts.rows.emplace_back("plateau", plateau_text(*analysis.shape.plateau));
+  if (analysis.fit) facts.rows.emplace_back("fit", fit_sentence(*analysis.fit));
+  if (const std::string text = in_place_text(analysis); !text.empty())
+    facts.rows.emplace_back("in place", text);
+  if (judged.expectation) facts.rows.emplace_back("reference", reference_text(*judged.expectation));
+  if (const std::string line = sparkline(judged); !line.empty())
+    facts.rows.emplace_back("busbw", line);
+  blocks.emplace_back(std::move(facts));
+}
+
+core::Table overview(const Curves& curves) {
+  core::Table table;
+  table.columns = {left("curve"),         right("ranks", 6),     right("nodes", 6),
+                   right("latency"),      right("90 % from", 4), right("plateau"),
+                   right("reference", 7), left("standing")};
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const JudgedCurve& judged = *curves[i];
+    const auto& curve = *judged.curve;
+    const auto& shape = judged.analysis.shape;
+    const auto number = [](const std::optional<int>& value) {
+      return value ? std::to_string(*value) : "?";
+    };
+    const std::string op = curve.op ? model::op_name(*curve.op) : curve.program;
+    table.rows.push_back(
+        {fmt::format("{} {}{}", i + 1, op.empty() ? "?" : op,
+                     curve.label.empty() ? "" : " " + curve.label),
+         number(curve.ranks), number(curve.nodes),
+         shape.left_end ? format_duration(shape.left_end->latency) : "",
+         shape.plateau ? format_bytes(shape.plateau->reached) : "",
+         shape.plateau ? format_bandwidth(shape.plateau->sustained) : "",
+         judged.expectation
+             ? fmt::format("{}-{}", format_number(judged.expectation->low.in_GBps(), 3),
+                           format_number(judged.expectation->high.in_GBps(), 3))
+             : "",
+         standing_name(standing_of(judged))});
+  }
+  return table;
+}
+
+core::KeyValues legend(const Curves& curves) {
+  core::KeyValues names;
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    names.rows.emplace_back(std::to_string(i + 1), title_of(*curves[i]));
+  return names;
+}
+
+// The point whose size is nearest, at most 40 % away.
+std::string busbw_near(const JudgedCurve& judged, double size) {
+  const model::ShapePoint* nearest = nullptr;
+  const auto distance = [&](const model::ShapePoint& point) {
+    return std::abs(std::log(point.bytes.count() / size));
+  };
+  for (const auto& point : judged.analysis.points)
+    if (nearest == nullptr || distance(point) < distance(*nearest)) nearest = &point;
+  if (nearest == nullptr || distance(*nearest) > std::log(1.4)) return "";
+  return format_number(judged.analysis.busbw(nearest->bytes, nearest->time).in_GBps(), 4);
+}
+
+// Sizes of all curves, those within 40 % of each other as one.
+std::vector<double> shared_sizes(const Curves& curves) {
+  std::set<double> all;
+  for (const JudgedCurve* judged : curves)
+    for (const auto& point : judged->analysis.points) all.insert(point.bytes.count());
+  std::vector<double> sizes;
+  for (const double size : all)
+    if (sizes.empty() || size > 1.4 * sizes.back()) sizes.push_back(size);
+  return sizes;
+}
+
+core::Table by_size(const Curves& curves) {
+  core::Table table;
+  table.columns = {right("size")};
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    table.columns.push_back(right(fmt::format("curve {}", i + 1)));
+  for (const double size : shared_sizes(curves)) {
+    std::vector<std::string> cells = {format_bytes(core::Bytes::of(size))};
+    for (const JudgedCurve* judged : curves) cells.push_back(busbw_near(*judged, size));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Block> curve_blocks(const Curves& curves) {
+  std::vector<Block> blocks;
+  if (curves.size() <= kMostInFull) {
+    for (const JudgedCurve* judged : curves) add_curve(blocks, *judged);
+  } else {
+    blocks.emplace_back(core::Heading{fmt::format("{} curves", curves.size())});
+    blocks.emplace_back(overview(curves));
+    blocks.emplace_back(core::Heading{"where they stand"});
+    blocks.emplace_back(legend(curves));
+  }
+  if (curves.size() > 1 && curves.size() <= kMostBySize) {
+    blocks.emplace_back(core::Heading{"busbw in GB/s by size (nearest size of each curve)"});
+    blocks.emplace_back(by_size(curves));
+  }
+  return blocks;
+}
+
+std::vector<Block> curve_details(const Curves& curves) {
+  std::vector<Block> blocks;
+  for (const JudgedCurve* judged : curves) {
+    if (curves.size() > kMostInFull) add_curve(blocks, *judged);
+    if (!judged->analysis.fit) continue;
+    blocks.emplace_back(core::Heading{"points of the fit: " + title_of(*judged)});
+    blocks.emplace_back(
+        core::Paragraph{fmt::format("T(S) = latency + S * {} / beta, relative errors, Tukey "
+                                    "weights; spread {} (robust sigma of "
+                                    "the residuals)",
+                                    format_number(judged->analysis.wire_share, 5),
+                                    core::format_percent(judged->analysis.fit->spread))});
+    blocks.emplace_back(fit_points_table(*judged->analysis.fit));
+  }
+  return blocks;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,61 @@
+#include "cli/fit_view.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Json;
+
+Json known(bool is_known, double value) {
+  return is_known ? core::json_number(value) : Json(nullptr);
+}
+
+}  // namespace
+
+Json fit_json(const model::Fit& fit, const std::optional<model::Plateau>& plateau) {
+  const bool both = fit.latency_known && fit.beta_known;
+  return {{"alpha_us", known(fit.latency_known, fit.alpha.in_us())},
+          {"beta_GBps", known(fit.beta_known, fit.beta.in_GBps())},
+          {"knee_bytes", both ? core::json_bytes(fit.knee) : Json(nullptr)},
+          {"plateau90_bytes", both ? core::json_bytes(fit.plateau90) : Json(nullptr)},
+          {"plateau_busbw_GBps", plateau ? core::json_number(plateau->sustained.in_GBps())
+                                         : known(fit.beta_known, fit.beta.in_GBps())},
+          {"r2", core::json_number(fit.r2)},
+          {"latency_us", known(fit.latency_known, fit.latency.in_us())},
+          {"steps", core::json_number(fit.shape.steps)},
+          {"used_points", fit.used},
+          {"points", fit.points.size()},
+          {"spread", core::json_number(fit.spread)}};
+}
+
+core::Table fit_points_table(const model::Fit& fit) {
+  core::Table table;
+  table.columns = {{"size"}, {"time"}, {"on the line"}, {"off by"}, {"weight"}, {"use"}};
+  table.columns.back().align = core::Column::Align::kLeft;
+  for (const model::FittedPoint& point : fit.points)
+    table.rows.push_back(
+        {core::format_bytes(point.point.bytes), core::format_duration(point.point.time),
+         core::format_duration(point.predicted), core::format_percent(point.residual),
+         core::format_number(point.weight, 2), point_use_name(point.use)});
+  return table;
+}
+
+std::string fit_sentence(const model::Fit& fit) {
+  const std::string steps =
+      fit.shape.steps > 1 ? fmt::format(" x {} steps", core::format_number(fit.shape.steps)) : "";
+  const std::string alpha =
+      fit.latency_known ? "alpha " + core::format_duration(fit.alpha) + steps : "alpha not shown";
+  const std::string beta =
+      fit.beta_known ? "beta " + core::format_bandwidth(fit.beta) : "beta not shown";
+  std::string text = alpha + ", " + beta;
+  if (fit.latency_known && fit.beta_known)
+    text += fmt::format("; knee {}, 90 % at {}", core::format_bytes(fit.knee),
+                        core::format_bytes(fit.plateau90));
+  return fmt::format("{}; {} of {} points count, r2 {}", text, fit.used, fit.points.size(),
+                     core::format_number(fit.r2, 3));
+}
+
+}  // namespace comm_probe::cli

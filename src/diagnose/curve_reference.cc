@@ -1,0 +1,238 @@
+#include "diagnose/curve_reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/curve_facts.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using catalog::Fabric;
+using catalog::Gpu;
+using catalog::Machine;
+using core::Bandwidth;
+
+constexpr int kFirstReducingNvlink =
+    4;  // NVLink SHARP comes with the NVSwitch of NVLink 4 (Hopper)
+
+// Where the host side is older than the GPU, its generation rules.
+catalog::PcieLink slowest_pcie(const Machine& machine, const catalog::PcieLink& gpu) {
+  if (!machine.host_pcie) return gpu;
+  return machine.host_pcie->nominal().value < gpu.nominal().value ? *machine.host_pcie : gpu;
+}
+
+void use_pcie(Links& links, const catalog::PcieLink& pcie, const std::string& gpu) {
+  links.inside = pcie.nominal().value;
+  links.inside_class = PathClass::kPcie;
+  links.inside_source = fmt::format("PCIe {} of {} ({} nominal)", pcie.name(), gpu,
+                                    core::format_bandwidth(links.inside));
+}
+
+void use_nvlink(Links& links, PathClass path, const Machine& machine) {
+  const auto rate = catalog::intra_node_one_way(machine);
+  if (!rate) return;
+  links.inside = rate->value;
+  links.inside_class = path;
+  links.inside_source =
+      fmt::format("{} of NVLink per GPU in {}", core::format_bandwidth(rate->value), machine.name);
+}
+
+void fill_inside(Links& links, const Machine& machine, int ranks_per_node) {
+  switch (machine.fabric) {
+    case Fabric::kNvswitch: {
+      const bool reducing =
+          machine.gpu.links && machine.gpu.links->generation >= kFirstReducingNvlink;
+      use_nvlink(links, reducing ? PathClass::kNvswitchReducing : PathClass::kNvlink, machine);
+      return;
+    }
+    case Fabric::kMesh:  // how wide a part of a mesh is depends on which GPUs
+      if (ranks_per_node == machine.gpus) use_nvlink(links, PathClass::kNvlink, machine);
+      return;
+    case Fabric::kBridge:  // a ring over several pairs crosses PCIe between them
+    case Fabric::kPcie:
+      if (machine.gpu.pcie && ranks_per_node > 1)
+        use_pcie(links, slowest_pcie(machine, *machine.gpu.pcie), machine.gpu.name);
+      return;
+    case Fabric::kC2c:
+      return;
+  }
+}
+
+// How many GPUs stand in one island of fast links, and how many hosts that takes.
+int island_gpus(const Machine& machine) { return std::max(machine.gpus, machine.scale_up_gpus); }
+
+struct PlacedCurve {
+  Placement placement = {};
+  std::string fault = {};  // why it does not fit
+};
+
+PlacedCurve place_on(const curve::Curve& curve, const Machine& machine, std::optional<int> nodes) {
+  PlacedCurve shape;
+  shape.placement = {*curve.op, *curve.ranks, 1};
+  const int ranks = *curve.ranks;
+  const int hosts =
+      nodes.value_or(curve.nodes.value_or((ranks + machine.gpus - 1) / std::max(machine.gpus, 1)));
+  const bool one_domain = machine.scale_up_gpus > machine.gpus;
+  shape.placement.nodes =
+      one_domain ? (ranks + machine.scale_up_gpus - 1) / machine.scale_up_gpus : hosts;
+  if (hosts < 1 || ranks % hosts != 0)
+    shape.fault = fmt::format("{} ranks do not fill {} nodes evenly", ranks, hosts);
+  else if (ranks / hosts > machine.gpus)
+    shape.fault = fmt::format("{} ranks on {} node{} are more than the {} GPUs of {}", ranks, hosts,
+                              hosts == 1 ? "" : "s", machine.gpus, machine.name);
+  return shape;
+}
+
+core::Caveat unknown_shape(const curve::Curve& curve, std::string why) {
+  return core::make_caveat("curve.shape-unknown", curve.file + ": " + std::move(why),
+                           "the curve is not compared with the hardware", true);
+}
+
+// Several ranks on one GPU share its memory, not its links.
+bool shares_devices(const curve::Curve& curve) {
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const auto& device : curve.devices) {
+    const std::string where = device.bus_id.empty() ? std::to_string(device.device) : device.bus_id;
+    if (!seen.emplace(device.host, where).second) return true;
+  }
+  return false;
+}
+
+// How the machines of the catalog connect this GPU tells what a header cannot: an SXM board always
+// has its NVLinks, a PCIe card may have a bridge or not.
+std::optional<Links> links_of_gpu(const Gpu& gpu, int ranks, const catalog::Catalog& catalog) {
+  Links links;
+  if (!gpu.links) {
+    if (gpu.pcie) use_pcie(links, *gpu.pcie, gpu.name);
+    return gpu.pcie ? std::optional(links) : std::nullopt;
+  }
+  bool always = false, reducing = gpu.links->generation >= kFirstReducingNvlink;
+  for (const Machine& machine : catalog.machines()) {
+    if (machine.gpu.name != gpu.name || island_gpus(machine) < ranks) continue;
+    const bool wired = machine.fabric == Fabric::kNvswitch || machine.fabric == Fabric::kMesh;
+    if (!wired) return std::nullopt;
+    always = true;
+    reducing = reducing && machine.fabric == Fabric::kNvswitch;
+  }
+  if (!always) return std::nullopt;
+  links.inside = gpu.links->one_way().value;
+  links.inside_class = reducing ? PathClass::kNvswitchReducing : PathClass::kNvlink;
+  links.inside_source =
+      fmt::format("{} of {} per {} (GPU read from the header)",
+                  core::format_bandwidth(links.inside), gpu.links->name, gpu.name);
+  return links;
+}
+
+ReferenceChoice from_machine(const curve::Curve& curve, const Reference& reference) {
+  ReferenceChoice choice;
+  if (!curve.op || !curve.ranks) {
+    choice.caveats.push_back(unknown_shape(
+        curve, name_of(curve) + ": the operation or the number of ranks is not in the text"));
+    return choice;
+  }
+  if (reference.nodes && curve.nodes && *reference.nodes != *curve.nodes)
+    choice.caveats.push_back(
+        core::make_caveat("curve.nodes-differ",
+                          fmt::format("{}: the text shows {} nodes, --nodes says {}", curve.file,
+                                      *curve.nodes, *reference.nodes),
+                          "the number of --nodes is used", false));
+  const PlacedCurve shape = place_on(curve, *reference.machine, reference.nodes);
+  if (!shape.fault.empty()) {
+    choice.caveats.push_back(unknown_shape(curve, shape.fault));
+    return choice;
+  }
+  const int per_island = shape.placement.ranks / std::max(shape.placement.nodes, 1);
+  choice.expectation =
+      expect_from_links(shape.placement, links_of_machine(*reference.machine, per_island));
+  if (!choice.expectation)
+    choice.caveats.push_back(
+        unknown_shape(curve, fmt::format("{} has no link in the catalog that {} would use",
+                                         reference.machine->name, name_of(curve))));
+  return choice;
+}
+
+ReferenceChoice from_header(const curve::Curve& curve, const Reference& reference) {
+  ReferenceChoice choice;
+  if (reference.catalog == nullptr || !curve.op || curve.ranks.value_or(0) < 2) return choice;
+  const Gpu* gpu = gpu_of(curve, *reference.catalog);
+  if (gpu == nullptr || curve.nodes != 1 || shares_devices(curve)) return choice;
+  const auto links = links_of_gpu(*gpu, *curve.ranks, *reference.catalog);
+  if (links) choice.expectation = expect_from_links({*curve.op, *curve.ranks, 1}, *links);
+  return choice;
+}
+
+core::Caveat no_reference(const curve::Curve& curve) {
+  const bool between = curve.nodes.value_or(1) > 1;
+  return core::make_caveat(
+      "curve.no-reference",
+      fmt::format("{}: {}", curve.file,
+                  between ? "the text names no NIC" : "the text names no links that are known"),
+      fmt::format("the plateau is not judged; name the hardware with --machine NAME{} (comm-probe "
+                  "machines) or --beta BW, or a good run with --baseline",
+                  between ? fmt::format(" --nodes {}", *curve.nodes) : " --nodes N"),
+      false);
+}
+
+core::Caveat not_priced(const curve::Curve& curve) {
+  return core::make_caveat(
+      "curve.not-priced",
+      curve.file + ": NVSwitch with reduction in the switch (NVLS) is not priced yet",
+      "a reference band scaled by the NVLink rate stands in; values above it are healthy", false);
+}
+
+}  // namespace
+
+const Gpu* gpu_of(const curve::Curve& curve, const catalog::Catalog& catalog) {
+  const Gpu* common = nullptr;
+  for (const auto& device : curve.devices) {
+    const Gpu* gpu = catalog.find_gpu(device.name);
+    if (gpu == nullptr || (common != nullptr && gpu != common)) return nullptr;
+    common = gpu;
+  }
+  return common;
+}
+
+Links links_of_machine(const Machine& machine, int ranks_per_node) {
+  Links links;
+  fill_inside(links, machine, ranks_per_node);
+  const int gpus = island_gpus(machine);
+  const int hosts = machine.gpus > 0 ? gpus / machine.gpus : 1;
+  const int nics = machine.nics * hosts;
+  if (nics == 0 || gpus == 0) return links;
+  // Each rank reaches the NICs nearest to its GPU; a share of a NIC means the whole NIC.
+  const int used = std::min(nics, std::max(1, (nics * ranks_per_node + gpus - 1) / gpus));
+  const Bandwidth rate = machine.nic.rate();
+  links.node_out = rate * used;
+  links.single_nic = rate * std::max(1, nics / gpus);
+  links.node_total = rate * nics;
+  links.between_source = fmt::format("{} NIC{} x {} per node in {}", used, used == 1 ? "" : "s",
+                                     core::format_bandwidth(rate), machine.name);
+  return links;
+}
+
+ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& reference) {
+  ReferenceChoice choice;
+  if (curve.ranks == 1 || curve.rows.empty()) return choice;
+  if (reference.beta) {
+    const Placement placement = {curve.op.value_or(model::Op::kAllReduce), curve.ranks.value_or(2),
+                                 reference.nodes.value_or(1)};
+    const bool steps_known = curve.op && curve.ranks;
+    choice.expectation =
+        expect_given(placement, steps_known ? reference.alpha : std::optional<core::Duration>(),
+                     *reference.beta);
+    return choice;
+  }
+  choice =
+      reference.machine != nullptr ? from_machine(curve, reference) : from_header(curve, reference);
+  if (!choice.expectation && choice.caveats.empty()) choice.caveats.push_back(no_reference(curve));
+  if (choice.expectation && !choice.expectation->is_priced)
+    choice.caveats.push_back(not_priced(curve));
+  return choice;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,144 @@
+#include "diagnose/curve_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/units.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+using core::format_bandwidth;
+using core::format_number;
+
+std::vector<const JudgedCurve*> all_curves(std::span<const JudgedReading> readings) {
+  std::vector<const JudgedCurve*> curves;
+  for (const JudgedReading& reading : readings)
+    for (const JudgedCurve& curve : reading.curves) curves.push_back(&curve);
+  return curves;
+}
+
+struct Worst {
+  const Finding* finding = nullptr;
+  int serious = 0;  // errors and warnings
+};
+Worst worst_of(std::span<const JudgedReading> readings) {
+  Worst worst;
+  for (const JudgedReading& reading : readings)
+    for (const Finding& finding : reading.judgement.findings) {
+      if (finding.severity == core::Severity::kInfo) continue;
+      ++worst.serious;
+      if (worst.finding == nullptr || finding.severity < worst.finding->severity)
+        worst.finding = &finding;
+    }
+  return worst;
+}
+
+std::string level_text(const JudgedCurve& judged) {
+  const auto& plateau = judged.analysis.shape.plateau;
+  if (!plateau) return "";
+  return fmt::format("plateau {}", format_bandwidth(plateau->sustained));
+}
+
+std::string healthy_text(const JudgedCurve& judged) {
+  const Expectation& expected = *judged.expectation;
+  const core::Bandwidth plateau = judged.analysis.shape.plateau->sustained;
+  return fmt::format("{}: plateau {}, {} {}-{} GB/s ({})", name_of(*judged.curve),
+                     format_bandwidth(plateau), plateau > expected.high ? "above" : "within",
+                     format_number(expected.low.in_GBps(), 3),
+                     format_number(expected.high.in_GBps(), 3), expected.source);
+}
+
+std::string one_curve(const JudgedCurve& judged) {
+  const std::string name = name_of(*judged.curve);
+  switch (standing_of(judged)) {
+    case Standing::kHealthy:
+      return "healthy: " + healthy_text(judged);
+    case Standing::kBelowBand:
+      return fmt::format("below the usual band: {}, {}; see the finding", name, level_text(judged));
+    case Standing::kNotSaturated:
+      return fmt::format("consistent: {}; its sizes show latency, not the plateau of the links",
+                         name);
+    case Standing::kNoReference:
+      return fmt::format(
+          "consistent: no reference named: {}{}; nothing in it contradicts itself, and nothing "
+          "says "
+          "what its links should carry",
+          name, level_text(judged).empty() ? "" : ", " + level_text(judged));
+    case Standing::kEmpty:
+      return "nothing measured: " + name + " has no rows";
+    case Standing::kFaulty:
+      return "faulty: " + name;
+  }
+  return name;
+}
+
+std::string several_curves(const std::vector<const JudgedCurve*>& curves) {
+  std::map<Standing, int> count;
+  for (const JudgedCurve* curve : curves) ++count[standing_of(*curve)];
+  const int all = static_cast<int>(curves.size());
+  if (count[Standing::kHealthy] == all)
+    return fmt::format("healthy: {} curves, all within their references", all);
+  std::string parts;
+  for (const auto& [standing, number] : count)
+    if (number > 0)
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", number, standing_name(standing));
+  return fmt::format("consistent: {} curves: {}", all, parts);
+}
+
+}  // namespace
+
+const char* standing_name(Standing standing) {
+  switch (standing) {
+    case Standing::kFaulty:
+      return "faulty";
+    case Standing::kHealthy:
+      return "healthy";
+    case Standing::kBelowBand:
+      return "below the band";
+    case Standing::kNotSaturated:
+      return "not saturated";
+    case Standing::kNoReference:
+      return "without a reference";
+    case Standing::kEmpty:
+      return "without rows";
+  }
+  return "?";
+}
+
+Standing standing_of(const JudgedCurve& judged) {
+  const auto& findings = judged.judgement.findings;
+  const auto has = [&](const char* id) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& finding) { return finding.id == id; });
+  };
+  if (std::any_of(findings.begin(), findings.end(),
+                  [](const Finding& finding) { return finding.severity != core::Severity::kInfo; }))
+    return Standing::kFaulty;
+  if (judged.curve->rows.empty() || !judged.analysis.shape.plateau) return Standing::kEmpty;
+  if (has("curve.plateau-below-band")) return Standing::kBelowBand;
+  const auto& plateau = *judged.analysis.shape.plateau;
+  // A single size that reaches the band needs no other one.
+  const bool reached = judged.expectation && plateau.sustained >= judged.expectation->low;
+  if (reached) return Standing::kHealthy;
+  if (!plateau.is_saturated()) return Standing::kNotSaturated;
+  return Standing::kNoReference;
+}
+
+std::string verdict_of(std::span<const JudgedReading> readings) {
+  const Worst worst = worst_of(readings);
+  const auto curves = all_curves(readings);
+  if (worst.finding != nullptr) {
+    const std::string more =
+        worst.serious > 1 ? fmt::format(" (and {} more)", worst.serious - 1) : "";
+    return fmt::format("{}: {}{}", severity_name(worst.finding->severity), worst.finding->summary,
+                       more);
+  }
+  if (curves.empty()) return "healthy: no pair of nodes is slower than 85 % of the median";
+  return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,26 @@
+// The one sentence about all curves of a command, and where each curve stands. "healthy" is said
+// only of a curve that was compared with something and lies in its band or above; without a
+// reference a curve is "consistent" at best.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "diagnose/reading_judgement.h"
+
+namespace comm_probe::diagnose {
+
+enum class Standing {
+  kFaulty,        // an error or a warning
+  kHealthy,       // in the band of its reference, or above it
+  kBelowBand,     // between far below and the band
+  kNotSaturated,  // the sizes do not show the plateau
+  kNoReference,
+  kEmpty  // no rows
+};
+const char* standing_name(Standing standing);  // "healthy" | "faulty" | "below the band" | ...
+Standing standing_of(const JudgedCurve& judged);
+
+std::string verdict_of(std::span<const JudgedReading> readings);
+
+}  // namespace comm_probe::diagnose

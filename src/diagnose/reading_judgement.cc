@@ -1,0 +1,59 @@
+#include "diagnose/reading_judgement.h"
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "diagnose/curve_judgement.h"
+#include "diagnose/pairs.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+bool same(const core::Finding& a, const core::Finding& b) {
+  return a.id == b.id && a.summary == b.summary;
+}
+bool same(const core::Caveat& a, const core::Caveat& b) {
+  return a.id == b.id && a.missing == b.missing;
+}
+
+template <class Statement>
+void say_once(std::vector<Statement>& said, const std::vector<Statement>& more) {
+  for (const Statement& statement : more)
+    if (std::none_of(said.begin(), said.end(),
+                     [&](const Statement& earlier) { return same(earlier, statement); }))
+      said.push_back(statement);
+}
+
+core::Caveat no_rows(const curve::Curve& curve) {
+  return core::make_caveat("curve.no-rows", curve.file + ": a table has a header but no row",
+                           "nothing can be said about it");
+}
+
+JudgedCurve judge(const curve::Curve& curve, const Reference& reference) {
+  JudgedCurve judged;
+  judged.curve = &curve;
+  judged.analysis = curve::analyse(curve);
+  ReferenceChoice choice = choose_reference(curve, reference);
+  judged.expectation = choice.expectation;
+  judged.judgement.caveats = std::move(choice.caveats);
+  CurveFacts facts{curve, judged.analysis, judged.expectation};
+  judged.judgement.add(judge_curve(facts));
+  if (curve.rows.empty() && judged.judgement.findings.empty())
+    judged.judgement.caveats.push_back(no_rows(curve));
+  return judged;
+}
+
+}  // namespace
+
+JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
+  JudgedReading result;
+  for (const curve::Curve& curve : reading.curves) {
+    result.curves.push_back(judge(curve, reference));
+    say_once(result.judgement.findings, result.curves.back().judgement.findings);
+    say_once(result.judgement.caveats, result.curves.back().judgement.caveats);
+  }
+  result.judgement.add(judge_pairs(reading));
+  return result;
+}
+
+}  // namespace comm_probe::diagnose
