@@ -102,6 +102,21 @@ void add_read_caveats(Document& document, const Inputs& inputs) {
     for (const core::Caveat& caveat : reading.caveats) document.caveats.push_back(caveat);
 }
 
+// "No reference" of many files is one caveat; the others name their file.
+void add_judgement_caveats(Document& document, const std::vector<JudgedReading>& judged) {
+  std::vector<core::Caveat> without_reference;
+  for (const JudgedReading& reading : judged)
+    for (const core::Caveat& caveat : reading.judgement.caveats)
+      (caveat.id == "curve.no-reference" ? without_reference : document.caveats).push_back(caveat);
+  if (without_reference.size() == 1) document.caveats.push_back(without_reference.front());
+  if (without_reference.size() > 1)
+    document.caveats.push_back(core::make_caveat(
+        "curve.no-reference",
+        fmt::format("{} of {} files name no links that are known (the first: {})",
+                    without_reference.size(), judged.size(), without_reference.front().missing),
+        without_reference.front().effect, false));
+}
+
 Document document_of(const Inputs& inputs, const std::vector<JudgedReading>& judged) {
   Document document{.command = "curve"};
   add_read_caveats(document, inputs);
@@ -117,8 +132,8 @@ Document document_of(const Inputs& inputs, const std::vector<JudgedReading>& jud
       all.push_back(&curve);
     }
     for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
-    for (const auto& caveat : reading.judgement.caveats) document.caveats.push_back(caveat);
   }
+  add_judgement_caveats(document, judged);
   document.result["curves"] = std::move(curves);
   if (!pairs.empty()) document.result["pairs"] = std::move(pairs);
   document.verdict = diagnose::verdict_of(judged);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 #include "cli/fit_view.h"
 #include "core/units.h"
@@ -162,14 +161,19 @@ std::string busbw_near(const JudgedCurve& judged, double size) {
   return format_number(judged.analysis.busbw(nearest->bytes, nearest->time).in_GBps(), 4);
 }
 
-// Sizes of all curves, those within 40 % of each other as one.
+// Sizes of all curves, those within 40 % of each other as one; the first curve's own where it has
+// one.
 std::vector<double> shared_sizes(const Curves& curves) {
-  std::set<double> all;
-  for (const JudgedCurve* judged : curves)
-    for (const auto& point : judged->analysis.points) all.insert(point.bytes.count());
   std::vector<double> sizes;
-  for (const double size : all)
-    if (sizes.empty() || size > 1.4 * sizes.back()) sizes.push_back(size);
+  for (const JudgedCurve* judged : curves)
+    for (const auto& point : judged->analysis.points) {
+      const double size = point.bytes.count();
+      const bool there = std::any_of(sizes.begin(), sizes.end(), [&](double known) {
+        return std::abs(std::log(known / size)) <= std::log(1.4);
+      });
+      if (!there) sizes.push_back(size);
+    }
+  std::sort(sizes.begin(), sizes.end());
   return sizes;
 }
 

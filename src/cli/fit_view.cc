@@ -9,6 +9,9 @@ namespace {
 
 using core::Json;
 
+// NCCL 2.28 prices the shortest step, LL over NVLink, with 0.6 us (spec nccl-5-tuning).
+const core::Duration kLeastStep = core::Duration::from_us(0.6);
+
 Json known(bool is_known, double value) {
   return is_known ? core::json_number(value) : Json(nullptr);
 }
@@ -45,7 +48,8 @@ core::Table fit_points_table(const model::Fit& fit) {
 
 std::string fit_sentence(const model::Fit& fit) {
   const std::string steps =
-      fit.shape.steps > 1 ? fmt::format(" x {} steps", core::format_number(fit.shape.steps)) : "";
+      fit.shape.steps > 1 ? fmt::format(" x {} ring steps", core::format_number(fit.shape.steps))
+                          : "";
   const std::string alpha =
       fit.latency_known ? "alpha " + core::format_duration(fit.alpha) + steps : "alpha not shown";
   const std::string beta =
@@ -54,6 +58,8 @@ std::string fit_sentence(const model::Fit& fit) {
   if (fit.latency_known && fit.beta_known)
     text += fmt::format("; knee {}, 90 % at {}", core::format_bytes(fit.knee),
                         core::format_bytes(fit.plateau90));
+  if (fit.latency_known && fit.shape.steps > 1 && fit.alpha < kLeastStep)
+    text += "; no link has so short a step: small sizes take fewer steps than a ring (a tree)";
   return fmt::format("{}; {} of {} points count, r2 {}", text, fit.used, fit.points.size(),
                      core::format_number(fit.r2, 3));
 }

@@ -66,10 +66,13 @@ Analysis analyse(const Curve& curve) {
   analysis.in_place_only = std::none_of(curve.rows.begin(), curve.rows.end(),
                                         [](const Row& row) { return has_time(row.out_of_place); });
   analysis.points = points_of(curve, analysis.in_place_only);
-  std::vector<model::FitPoint> fit_points;
-  for (const auto& point : analysis.points) fit_points.push_back({point.bytes, point.time});
-  analysis.fit = model::fit_line(fit_points, shape_of(curve, analysis.wire_share));
   analysis.shape = model::describe_shape(analysis.points, analysis.wire_share);
+  const auto& collapse = analysis.shape.collapse;
+  std::vector<model::FitPoint> fit_points;
+  for (const auto& point : analysis.points)  // what follows a collapse is not on any line
+    if (!collapse || point.bytes <= collapse->peak_bytes)
+      fit_points.push_back({point.bytes, point.time});
+  analysis.fit = model::fit_line(fit_points, shape_of(curve, analysis.wire_share));
   return analysis;
 }
 

@@ -24,7 +24,7 @@ struct Analysis {
   bool share_known = false;  // from op and ranks, or from the printed columns
   bool in_place_only = false;
   std::vector<model::ShapePoint> points = {};
-  std::optional<model::Fit> fit = {};
+  std::optional<model::Fit> fit = {};  // of the sizes up to the peak where the curve collapses
   model::Shape shape = {};
 
   core::Bandwidth busbw(core::Bytes bytes, core::Duration time) const;

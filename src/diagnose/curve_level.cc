@@ -17,12 +17,8 @@ using core::format_bytes;
 using core::make_finding;
 
 // name, value, applies when, source
-// Below the lower edge of the band there is a grey zone: plugins with a lower efficiency (c08 TCPX
-// 0.71 of the links, c42 libfabric 0.72, f18 MTU 1500 0.76). What is known to be broken is far
-// below: TCP instead of RDMA 0.19 (c40), 0.06 (c41).
-constexpr double kFarBelow = 0.8;       // of the lower edge
-constexpr double kLatencyHigh = 1.5;    // over steps * alpha, where alpha was given
-constexpr double kOnePointShare = 0.9;  // a single size counts from here on
+constexpr double kLatencyHigh = 1.5;     // over steps * alpha, where alpha was given
+constexpr double kBandwidthShare = 0.5;  // of the plateau: the bandwidth ledger of the ring model
 
 struct Level {
   Bandwidth observed = {};
@@ -30,31 +26,35 @@ struct Level {
   double share = 1;  // of the asymptote that this size can show
 };
 
-// The plateau where the curve shows it. A single size is compared with what the ring ledger gives
-// at this size; a curve that still climbs is not judged.
+// The plateau where the curve shows it. Otherwise the largest size is compared with what the ring
+// ledger gives at this size, if that is more bandwidth than latency; smaller sizes say nothing
+// about links.
 std::optional<Level> level_of(const CurveFacts& facts) {
   const auto& plateau = facts.analysis.shape.plateau;
   if (!plateau) return std::nullopt;
-  const Bytes largest =
-      std::max_element(facts.analysis.points.begin(), facts.analysis.points.end(),
-                       [](const auto& a, const auto& b) { return a.bytes < b.bytes; })
-          ->bytes;
   if (plateau->is_saturated()) return Level{plateau->sustained, plateau->peak_bytes, 1};
-  if (plateau->saturation || !facts.expectation || !facts.curve.ranks) return std::nullopt;
-  const Bytes knee = facts.expectation->step * facts.expectation->ring * *facts.curve.ranks;
-  return Level{plateau->sustained, largest, largest / (largest + knee)};
+  const auto largest =
+      std::max_element(facts.analysis.points.begin(), facts.analysis.points.end(),
+                       [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  const Bytes knee = facts.expectation->step * facts.expectation->ring * facts.expectation->ranks;
+  const double share = largest->bytes / (largest->bytes + knee);
+  if (share < kBandwidthShare) return std::nullopt;
+  return Level{facts.analysis.busbw(largest->bytes, largest->time), largest->bytes, share};
 }
 
 void not_saturated(const CurveFacts& facts, Judgement& out) {
   const auto& plateau = facts.analysis.shape.plateau;
   if (!plateau || plateau->is_saturated() || facts.curve.rows.empty()) return;
+  if (facts.analysis.shape.collapse) return;
+  // A size that is in the band already needs no larger one.
+  if (facts.expectation && plateau->sustained >= facts.expectation->low) return;
   const std::string reached =
       plateau->saturation ? fmt::format("about {} of the plateau is reached at the largest size",
                                         core::format_percent(*plateau->saturation, 2))
                           : "one size does not show where the plateau is";
   Finding finding = make_finding("curve.not-saturated",
-                                 fmt::format("{}: {}; the sizes say something about latency, not "
-                                             "about the bandwidth of the links",
+                                 fmt::format("{}: {}; the bandwidth of the links cannot be "
+                                             "read from it",
                                              name_of(facts.curve), reached));
   finding.confidence = core::Confidence::kLikely;
   finding.evidence.push_back(evidence_of(facts.curve, facts.curve.rows.back()));
@@ -86,9 +86,9 @@ void plateau(const CurveFacts& facts, Judgement& out) {
   const auto level = level_of(facts);
   if (!level) return;
   const Bandwidth low = facts.expectation->low * level->share;
-  if (level->observed < low * kFarBelow)
+  if (level->observed < low * facts.expectation->far_below)
     out.findings.push_back(level_finding("curve.plateau-low", facts, *level));
-  else if (level->observed < low && level->share >= kOnePointShare)
+  else if (level->observed < low && facts.analysis.shape.plateau->is_saturated())
     out.findings.push_back(level_finding("curve.plateau-below-band", facts, *level));
 }
 
@@ -123,7 +123,10 @@ Judgement judge_level(const CurveFacts& facts) {
 
 Judgement judge_curve(const CurveFacts& facts) {
   Judgement out = judge_sanity(facts);
-  if (!out.findings.empty() || facts.curve.rows.empty()) return out;
+  const bool is_real =
+      std::all_of(out.findings.begin(), out.findings.end(),
+                  [](const Finding& finding) { return finding.id == "curve.wrong-results"; });
+  if (!is_real || facts.curve.rows.empty()) return out;
   out.add(judge_shape(facts));
   out.add(judge_level(facts));
   return out;

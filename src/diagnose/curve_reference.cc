@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <tuple>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -17,6 +19,8 @@ using catalog::Gpu;
 using catalog::Machine;
 using core::Bandwidth;
 
+constexpr int kMostNodes = 1000000;
+constexpr double kFactorSlack = 0.02;  // of a printed busbw / algbw
 constexpr int kFirstReducingNvlink =
     4;  // NVLink SHARP comes with the NVSwitch of NVLink 4 (Hopper)
 
@@ -71,21 +75,21 @@ struct PlacedCurve {
   std::string fault = {};  // why it does not fit
 };
 
-PlacedCurve place_on(const curve::Curve& curve, const Machine& machine, std::optional<int> nodes) {
-  PlacedCurve shape;
-  shape.placement = {*curve.op, *curve.ranks, 1};
-  const int ranks = *curve.ranks;
-  const int hosts =
-      nodes.value_or(curve.nodes.value_or((ranks + machine.gpus - 1) / std::max(machine.gpus, 1)));
+PlacedCurve place_on(Placement placement, const curve::Curve& curve, const Reference& reference) {
+  const Machine& machine = *reference.machine;
+  const int ranks = placement.ranks;
+  const int needed = (ranks + machine.gpus - 1) / std::max(machine.gpus, 1);
+  const int hosts = reference.nodes.value_or(curve.nodes.value_or(needed));
   const bool one_domain = machine.scale_up_gpus > machine.gpus;
-  shape.placement.nodes =
+  placement.nodes =
       one_domain ? (ranks + machine.scale_up_gpus - 1) / machine.scale_up_gpus : hosts;
+  PlacedCurve placed{placement, {}};
   if (hosts < 1 || ranks % hosts != 0)
-    shape.fault = fmt::format("{} ranks do not fill {} nodes evenly", ranks, hosts);
+    placed.fault = fmt::format("{} ranks do not fill {} nodes evenly", ranks, hosts);
   else if (ranks / hosts > machine.gpus)
-    shape.fault = fmt::format("{} ranks on {} node{} are more than the {} GPUs of {}", ranks, hosts,
-                              hosts == 1 ? "" : "s", machine.gpus, machine.name);
-  return shape;
+    placed.fault = fmt::format("{} ranks on {} node{} are more than the {} GPUs of {}", ranks,
+                               hosts, hosts == 1 ? "" : "s", machine.gpus, machine.name);
+  return placed;
 }
 
 core::Caveat unknown_shape(const curve::Curve& curve, std::string why) {
@@ -95,11 +99,11 @@ core::Caveat unknown_shape(const curve::Curve& curve, std::string why) {
 
 // Several ranks on one GPU share its memory, not its links.
 bool shares_devices(const curve::Curve& curve) {
-  std::set<std::pair<std::string, std::string>> seen;
-  for (const auto& device : curve.devices) {
-    const std::string where = device.bus_id.empty() ? std::to_string(device.device) : device.bus_id;
-    if (!seen.emplace(device.host, where).second) return true;
-  }
+  // In virtual machines all bus ids can read 0x00, and with one visible GPU per process all devices
+  // are 0: only both together name a GPU.
+  std::set<std::tuple<std::string, int, std::string>> seen;
+  for (const auto& device : curve.devices)
+    if (!seen.emplace(device.host, device.device, device.bus_id).second) return true;
   return false;
 }
 
@@ -128,27 +132,44 @@ std::optional<Links> links_of_gpu(const Gpu& gpu, int ranks, const catalog::Cata
   return links;
 }
 
+// Ranks that the text does not say: all GPUs of every node, if the printed busbw factor allows it.
+std::optional<int> ranks_on(const curve::Curve& curve, const Reference& reference) {
+  if (curve.ranks) return curve.ranks;
+  const auto nodes = reference.nodes ? reference.nodes : curve.nodes;
+  if (!nodes || !curve.op || *nodes > kMostNodes) return std::nullopt;
+  const int ranks = *nodes * reference.machine->gpus;
+  const auto factor = curve::typical_factor(curve);
+  const bool fits =
+      ranks > 1 &&
+      (!factor || std::abs(*factor - model::busbw_factor(*curve.op, ranks)) < kFactorSlack);
+  return fits ? std::optional(ranks) : std::nullopt;
+}
+
+std::vector<core::Caveat> nodes_differ(const curve::Curve& curve, const Reference& reference) {
+  if (!reference.nodes || !curve.nodes || *reference.nodes == *curve.nodes) return {};
+  return {core::make_caveat("curve.nodes-differ",
+                            fmt::format("{}: the text shows {} nodes, --nodes says {}", curve.file,
+                                        *curve.nodes, *reference.nodes),
+                            "the number of --nodes is used", false)};
+}
+
 ReferenceChoice from_machine(const curve::Curve& curve, const Reference& reference) {
   ReferenceChoice choice;
-  if (!curve.op || !curve.ranks) {
+  const auto ranks = ranks_on(curve, reference);
+  if (!curve.op || !ranks) {
     choice.caveats.push_back(unknown_shape(
         curve, name_of(curve) + ": the operation or the number of ranks is not in the text"));
     return choice;
   }
-  if (reference.nodes && curve.nodes && *reference.nodes != *curve.nodes)
-    choice.caveats.push_back(
-        core::make_caveat("curve.nodes-differ",
-                          fmt::format("{}: the text shows {} nodes, --nodes says {}", curve.file,
-                                      *curve.nodes, *reference.nodes),
-                          "the number of --nodes is used", false));
-  const PlacedCurve shape = place_on(curve, *reference.machine, reference.nodes);
-  if (!shape.fault.empty()) {
-    choice.caveats.push_back(unknown_shape(curve, shape.fault));
+  choice.caveats = nodes_differ(curve, reference);
+  const PlacedCurve placed = place_on({*curve.op, *ranks, 1}, curve, reference);
+  if (!placed.fault.empty()) {
+    choice.caveats.push_back(unknown_shape(curve, placed.fault));
     return choice;
   }
-  const int per_island = shape.placement.ranks / std::max(shape.placement.nodes, 1);
+  const int per_island = placed.placement.ranks / std::max(placed.placement.nodes, 1);
   choice.expectation =
-      expect_from_links(shape.placement, links_of_machine(*reference.machine, per_island));
+      expect_from_links(placed.placement, links_of_machine(*reference.machine, per_island));
   if (!choice.expectation)
     choice.caveats.push_back(
         unknown_shape(curve, fmt::format("{} has no link in the catalog that {} would use",
@@ -176,6 +197,20 @@ core::Caveat no_reference(const curve::Curve& curve) {
                   "machines) or --beta BW, or a good run with --baseline",
                   between ? fmt::format(" --nodes {}", *curve.nodes) : " --nodes N"),
       false);
+}
+
+// NCCL_ALGO=Tree and CollNet are other ledgers than the ring's; only the ring is priced here.
+bool forces_another_algorithm(const curve::Curve& curve) {
+  return curve.label.find("ALGO=") != std::string::npos &&
+         curve.label.find("Ring") == std::string::npos &&
+         curve.label.find("NVLS") == std::string::npos;
+}
+
+core::Caveat algorithm_not_priced(const curve::Curve& curve) {
+  return core::make_caveat(
+      "curve.not-priced",
+      fmt::format("{}: {} was forced, and only the ring is priced yet", curve.file, curve.label),
+      "the plateau of this curve is not judged", false);
 }
 
 core::Caveat not_priced(const curve::Curve& curve) {
@@ -210,8 +245,9 @@ Links links_of_machine(const Machine& machine, int ranks_per_node) {
   links.node_out = rate * used;
   links.single_nic = rate * std::max(1, nics / gpus);
   links.node_total = rate * nics;
-  links.between_source = fmt::format("{} NIC{} x {} per node in {}", used, used == 1 ? "" : "s",
-                                     core::format_bandwidth(rate), machine.name);
+  links.between_source = fmt::format(
+      "{} NIC{} x {} per {} of {}", used, used == 1 ? "" : "s", core::format_bandwidth(rate),
+      hosts > 1 ? fmt::format("NVLink domain of {} nodes", hosts) : "node", machine.name);
   return links;
 }
 
@@ -223,13 +259,16 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
                                  reference.nodes.value_or(1)};
     const bool steps_known = curve.op && curve.ranks;
     choice.expectation =
-        expect_given(placement, steps_known ? reference.alpha : std::optional<core::Duration>(),
-                     *reference.beta);
+        expect_given(placement, steps_known ? reference.alpha : std::nullopt, *reference.beta);
     return choice;
   }
-  choice =
-      reference.machine != nullptr ? from_machine(curve, reference) : from_header(curve, reference);
-  if (!choice.expectation && choice.caveats.empty()) choice.caveats.push_back(no_reference(curve));
+  if (forces_another_algorithm(curve)) {
+    choice.caveats.push_back(algorithm_not_priced(curve));
+    return choice;
+  }
+  const bool has_machine = reference.machine != nullptr;
+  choice = has_machine ? from_machine(curve, reference) : from_header(curve, reference);
+  if (!choice.expectation && !has_machine) choice.caveats.push_back(no_reference(curve));
   if (choice.expectation && !choice.expectation->is_priced)
     choice.caveats.push_back(not_priced(curve));
   return choice;

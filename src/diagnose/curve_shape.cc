@@ -23,6 +23,7 @@ constexpr double kHumpWarns =
     2.0;                       // time over that of a larger size; c61 7.1; steps stay below 1.8
 constexpr int kHumpSizes = 2;  // a single size is a step
 constexpr double kInPlaceDiffers = 0.10;  // repeats differ by less than 5 % on the plateau
+const core::Bytes kLargeSize = core::Bytes::of(1048576);  // below it a copy hides in the latency
 constexpr std::size_t kMostEvidence = 4;
 
 void add_evidence(Finding& finding, const CurveFacts& facts, core::Bytes bytes) {
@@ -163,6 +164,9 @@ void in_place_differs(const CurveFacts& facts, Judgement& out) {
   const auto& ratio = facts.analysis.shape.again_ratio;
   if (!ratio || std::abs(std::log(*ratio)) < std::log1p(kInPlaceDiffers)) return;
   if (facts.analysis.shape.jitter || facts.curve.ranks == 1) return;
+  const auto& plateau = facts.analysis.shape.plateau;  // small sizes show latency, not copies
+  if (!plateau || (!plateau->is_saturated() && plateau->saturation)) return;
+  if (plateau->peak_bytes < kLargeSize) return;
   Finding finding =
       make_finding("curve.in-place-differs",
                    fmt::format("{}: in place takes {} times as long as out of place at large sizes",

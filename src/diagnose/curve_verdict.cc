@@ -60,8 +60,7 @@ std::string one_curve(const JudgedCurve& judged) {
     case Standing::kBelowBand:
       return fmt::format("below the usual band: {}, {}; see the finding", name, level_text(judged));
     case Standing::kNotSaturated:
-      return fmt::format("consistent: {}; its sizes show latency, not the plateau of the links",
-                         name);
+      return fmt::format("consistent: {}; its sizes do not show the plateau of the links", name);
     case Standing::kNoReference:
       return fmt::format(
           "consistent: no reference named: {}{}; nothing in it contradicts itself, and nothing "

@@ -18,6 +18,9 @@ using core::Bandwidth;
 constexpr std::array kBands = {
     Band{PathClass::kNic, "network", 0.80, 0.96, "between nodes, RDMA",
          "golden G6-11, G6-12: 40-48 of 50 GB/s, 20-24 of 25 GB/s"},
+    Band{PathClass::kNicPeer, "network, peer to peer", 0.45, 0.96,
+         "send_recv and all_to_all between nodes, RDMA: few channels per peer",
+         "public curves of healthy pairs: send_recv 0.50-0.79, all_to_all 0.76-0.90 of the NIC"},
     Band{PathClass::kNvswitchReducing, "NVSwitch", 350.0 / 450, 480.0 / 450,
          "NVLink 4 and later behind NVSwitch, which can add in the switch",
          "golden G6-07, G6-08: 350-480 GB/s of 450 GB/s"},
@@ -29,6 +32,14 @@ constexpr std::array kBands = {
          "the lower edge of golden G6-11"},
 };
 
+// Below the lower edge of a band there is a grey zone: plugins with a lower efficiency (c08 TCPX
+// 0.71 of the links, c42 libfabric 0.72, f18 MTU 1500 0.76). What is known to be broken is far
+// below: TCP instead of RDMA 0.19 (c40), 0.06 (c41). The golden lines are for two nodes; public
+// curves of 8 to 16 nodes lie in the band too (c15, c06), those of 256 and 540 nodes at 0.56-0.6 of
+// the links (c50, c52), on a fabric that is shared and tapered.
+constexpr double kFarBelow = 0.8;
+constexpr double kFarBelowManyNodes = 0.5;
+constexpr int kManyNodes = 16;
 // name, value, applies when, source
 const core::Duration kStepInside = 3_us;    // golden G6-01, 8 GPUs behind NVSwitch
 const core::Duration kStepBetween = 10_us;  // golden G6-03, ring across nodes
@@ -54,7 +65,12 @@ std::optional<Expectation> inside_a_node(model::Op op, int ranks, const Links& l
   if (links.inside <= Bandwidth()) return std::nullopt;
   const auto bound = model::island_bound(op, ranks, ranks, links.inside);
   if (!bound) return std::nullopt;
-  Expectation expectation = with_band(links.inside_class, bound->ring, links.inside_source);
+  // The band of reductions in the switch is known for all_reduce only (golden G6-07).
+  const bool reducing = links.inside_class == PathClass::kNvswitchReducing;
+  Expectation expectation =
+      with_band(reducing && op != model::Op::kAllReduce ? PathClass::kNvlink : links.inside_class,
+                bound->ring, links.inside_source);
+  expectation.is_priced = !reducing;
   expectation.ceiling = bound->least;
   expectation.step = kStepInside;
   return expectation;
@@ -62,12 +78,15 @@ std::optional<Expectation> inside_a_node(model::Op op, int ranks, const Links& l
 
 std::optional<Expectation> between_nodes(const Placement& at, const Links& links) {
   const bool one_sender = at.op == model::Op::kSendRecv;
+  const bool peer_to_peer = one_sender || at.op == model::Op::kAllToAll;
   const Bandwidth out = one_sender ? links.single_nic : links.node_out;
   if (out <= Bandwidth()) return std::nullopt;
   const auto bound = model::island_bound(at.op, at.ranks, at.nodes, out);
   const auto most = model::island_bound(at.op, at.ranks, at.nodes, links.node_total);
   if (!bound || !most) return std::nullopt;
-  Expectation expectation = with_band(PathClass::kNic, bound->ring, links.between_source);
+  Expectation expectation = with_band(peer_to_peer ? PathClass::kNicPeer : PathClass::kNic,
+                                      bound->ring, links.between_source);
+  expectation.far_below = at.nodes > kManyNodes ? kFarBelowManyNodes : kFarBelow;
   expectation.ceiling = most->least;
   expectation.step = kStepBetween;
   return expectation;
@@ -96,6 +115,7 @@ std::optional<Expectation> expect_from_links(const Placement& at, const Links& l
     expectation->source += "; inside the node " + inside->source;
   }
   expectation->basis = core::Basis::kComputed;
+  expectation->ranks = at.ranks;
   return expectation;
 }
 
@@ -103,6 +123,7 @@ Expectation expect_given(const Placement& at, std::optional<core::Duration> alph
   Expectation expectation = with_band(PathClass::kGiven, beta,
                                       fmt::format("beta {} given", core::format_bandwidth(beta)));
   expectation.step = alpha.value_or(kStepBetween);
+  expectation.ranks = at.ranks;
   if (alpha) expectation.latency = *alpha * model::ring_shape(at.op, at.ranks).steps;
   return expectation;
 }

@@ -18,7 +18,7 @@
 
 namespace comm_probe::diagnose {
 
-enum class PathClass { kNic, kNvswitchReducing, kNvlink, kPcie, kGiven };
+enum class PathClass { kNic, kNicPeer, kNvswitchReducing, kNvlink, kPcie, kGiven };
 
 // The share of the link rate that healthy runs show.
 struct Band {
@@ -53,8 +53,11 @@ struct Expectation {
   core::Basis basis = core::Basis::kComputed;
   std::string source = {};  // where the links and the band come from
   bool is_priced = true;    // false: a reference band, NCCL's own model is not there yet
+  // A plateau below this share of `low` is far below: a warning.
+  double far_below = 0.8;
   // Alpha of a ring step for the size at which the plateau begins: given, or the golden values.
   core::Duration step = {};
+  int ranks = 0;  // that it was computed for
 };
 
 struct Placement {

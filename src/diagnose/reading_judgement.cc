@@ -1,5 +1,7 @@
 #include "diagnose/reading_judgement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/finding_table.h"
@@ -24,12 +26,27 @@ void say_once(std::vector<Statement>& said, const std::vector<Statement>& more) 
       said.push_back(statement);
 }
 
-core::Caveat no_rows(const curve::Curve& curve) {
-  return core::make_caveat("curve.no-rows", curve.file + ": a table has a header but no row",
-                           "nothing can be said about it");
+// One of several tables without rows (an algorithm that NCCL refused) limits nothing.
+core::Caveat no_rows(const curve::Reading& reading, const curve::Curve& curve) {
+  const bool others = std::any_of(reading.curves.begin(), reading.curves.end(),
+                                  [](const curve::Curve& each) { return !each.rows.empty(); });
+  return core::make_caveat(
+      "curve.no-rows",
+      fmt::format("{}:{}: {} has no row", curve.file, curve.first_line, name_of(curve)),
+      "nothing can be said about it", !others);
 }
 
-JudgedCurve judge(const curve::Curve& curve, const Reference& reference) {
+// That each process ran alone is what the misrun says already.
+void drop_single_ranks_of_misruns(const curve::Reading& reading, Judgement& judgement) {
+  const bool misrun = std::any_of(reading.curves.begin(), reading.curves.end(),
+                                  [](const curve::Curve& curve) { return !curve.misrun.empty(); });
+  if (!misrun) return;
+  std::erase_if(judgement.findings,
+                [](const core::Finding& finding) { return finding.id == "curve.single-rank"; });
+}
+
+JudgedCurve judge(const curve::Reading& reading, const curve::Curve& curve,
+                  const Reference& reference) {
   JudgedCurve judged;
   judged.curve = &curve;
   judged.analysis = curve::analyse(curve);
@@ -39,7 +56,7 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference) {
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
   if (curve.rows.empty() && judged.judgement.findings.empty())
-    judged.judgement.caveats.push_back(no_rows(curve));
+    judged.judgement.caveats.push_back(no_rows(reading, curve));
   return judged;
 }
 
@@ -48,10 +65,11 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference) {
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
   for (const curve::Curve& curve : reading.curves) {
-    result.curves.push_back(judge(curve, reference));
+    result.curves.push_back(judge(reading, curve, reference));
     say_once(result.judgement.findings, result.curves.back().judgement.findings);
     say_once(result.judgement.caveats, result.curves.back().judgement.caveats);
   }
+  drop_single_ranks_of_misruns(reading, result.judgement);
   result.judgement.add(judge_pairs(reading));
   return result;
 }

@@ -13,7 +13,9 @@ constexpr double kTukey = 4.685;         // biweight constant; 95 % efficiency o
 constexpr double kMadToSigma = 1.4826;   // normal distribution
 constexpr double kLeastSpread = 0.02;    // nccl-tests prints 4 digits, repeats differ by 1-2 %
                                          // (c80 against c83 of the field curves)
+constexpr double kMostSpread = 0.10;     // 47 % off the line never counts (jitter of c13: 6 times)
 constexpr double kColdRatio = 2.0;       // c06: 983 us against 167 us, c13: 2193 us against 132 us
+constexpr double kComparable = 64;       // sizes further apart differ by more than a cold start
 constexpr double kCountingWeight = 0.1;  // below it a point is called off the line
 constexpr int kRounds = 40;              // the weights settle within 10-20 rounds
 constexpr double kUnknownShare = 0.1;    // a term below 10 % at its best size is not shown
@@ -53,15 +55,16 @@ Samples usable_by_size(std::span<const FitPoint> points) {
   return samples;
 }
 
-// How many of the first rows are slower than the rows after them although they carry less.
+// How many of the first rows are slower than the rows after them although they carry less; rows of
+// quite another size say nothing about them.
 std::size_t cold_rows(const Samples& samples) {
   constexpr std::size_t kMostCold = 2;
   constexpr std::size_t kAfter = 3;
   for (std::size_t cold = std::min(kMostCold, samples.size() / 3); cold > 0; --cold) {
     std::vector<double> after;
     for (std::size_t i = cold; i < std::min(samples.size(), cold + kAfter); ++i)
-      after.push_back(samples[i].time);
-    if (samples[cold - 1].time > kColdRatio * median(after)) return cold;
+      if (samples[i].size <= kComparable * samples[cold - 1].size) after.push_back(samples[i].time);
+    if (!after.empty() && samples[cold - 1].time > kColdRatio * median(after)) return cold;
   }
   return 0;
 }
@@ -76,10 +79,21 @@ double spread_of(const Line& line, const Samples& samples) {
   return kMadToSigma * median(std::move(sizes));
 }
 
+// The ends carry the two terms: the smallest sizes the latency, the largest the bandwidth. In
+// between NCCL runs other protocols with lines of their own (c29: most sizes lie on the line of LL,
+// which has a fifth of the bandwidth); so the spread that decides who counts is that of the ends.
+Samples ends_of(const Samples& samples) {
+  const std::size_t few = std::max<std::size_t>(2, samples.size() / 5);
+  if (samples.size() <= 2 * few) return samples;
+  Samples ends(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(few));
+  ends.insert(ends.end(), samples.end() - static_cast<std::ptrdiff_t>(few), samples.end());
+  return ends;
+}
+
 std::vector<double> weights_of(const Line& line, const Samples& samples, double spread) {
   std::vector<double> weights;
   for (const Sample& sample : samples) {
-    const double u = log_residual(line, sample) / (kTukey * std::max(spread, kLeastSpread));
+    const double u = log_residual(line, sample) / (kTukey * spread);
     weights.push_back(std::abs(u) >= 1 ? 0 : (1 - u * u) * (1 - u * u));
   }
   return weights;
@@ -106,9 +120,11 @@ std::optional<Line> solve(const Samples& samples, const std::vector<double>& wei
   return free;
 }
 
-Line settle(Line line, const Samples& samples) {
+// The spread is that of the start: a spread that may grow lets in points off the line, which move
+// the line, which lets in more (c61).
+Line settle(Line line, const Samples& samples, double spread) {
   for (int round = 0; round < kRounds; ++round) {
-    const auto weights = weights_of(line, samples, spread_of(line, samples));
+    const auto weights = weights_of(line, samples, spread);
     const auto next = solve(samples, weights, line);
     if (!next) break;
     const bool settled =
@@ -143,17 +159,26 @@ std::vector<Line> starts(const Samples& samples) {
           {std::max(0.0, median(intercepts)), slope}};
 }
 
-Line best_line(const Samples& samples) {
-  std::optional<Line> best;
+struct Settled {
+  Line line = {};
+  double spread = 0;  // that decided who counts
+};
+
+Settled best_line(const Samples& samples) {
+  const Samples ends = ends_of(samples);
+  std::optional<Settled> best;
   for (const Line& start : starts(samples)) {
-    const Line line = settle(start, samples);
-    if (!best || spread_of(line, samples) < spread_of(*best, samples) * (1 - 1e-9)) best = line;
+    const double spread = std::clamp(spread_of(start, ends), kLeastSpread, kMostSpread);
+    const Settled settled = {settle(start, samples, spread), spread};
+    if (!best || spread_of(settled.line, ends) < spread_of(best->line, ends) * (1 - 1e-9))
+      best = settled;
   }
   return *best;
 }
 
-void mark_points(Fit& fit, const Line& line, const Samples& samples, const Samples& warm) {
-  const auto weights = weights_of(line, warm, fit.spread);
+void mark_points(Fit& fit, const Settled& settled, const Samples& samples, const Samples& warm) {
+  const Line& line = settled.line;
+  const auto weights = weights_of(line, warm, settled.spread);
   for (const Sample& sample : samples) {
     FittedPoint& point = fit.points[sample.index];
     point.predicted = core::Duration::from_seconds(line.at(sample.size));
@@ -240,14 +265,16 @@ std::optional<Fit> fit_line(std::span<const FitPoint> points, FitShape shape) {
   if (samples.empty() || samples.front().size == samples.back().size) return std::nullopt;
   Samples warm(samples.begin() + static_cast<std::ptrdiff_t>(cold_rows(samples)), samples.end());
   if (warm.front().size == warm.back().size) warm = samples;
-  const Line line = best_line(warm);
+  const Settled settled = best_line(warm);
+  const Line& line = settled.line;
   Fit fit;
   fit.shape = shape;
   for (const FitPoint& point : points) fit.points.push_back({.point = point});
   fit.spread = spread_of(line, warm);
-  mark_points(fit, line, samples, warm);
+  mark_points(fit, settled, samples, warm);
   fill_terms(fit, line, warm);
   fit.r2 = explained_share(fit);
+  if (fit.used < std::min<int>(3, static_cast<int>(warm.size()))) return std::nullopt;
   return fit;
 }
 

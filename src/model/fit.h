@@ -8,8 +8,9 @@
 // 1 and wire_share = 1.
 //
 // The fit minimises relative errors, because times span six decades, with weights that fall to zero
-// for points off the line (Tukey's biweight): protocol and algorithm switches make steps and humps,
-// and a step is not noise around the line. Every point says whether it counts, and why not.
+// for points off the line (Tukey's biweight, scaled by the spread at both ends): protocol and
+// algorithm switches make steps and humps, and a step is not noise around the line. Every point
+// says whether it counts, and why not.
 //
 // Worked example (tests/unit/model/fit_test.cc repeats it): 8 ranks, alpha 10 us, beta 25 GB/s,
 // sizes 8 B .. 1 GiB -> latency 140 us, alpha 10 us, beta 25 GB/s, knee 2 MB, 90 % point 18 MB.
@@ -76,7 +77,8 @@ struct Fit {
   core::Duration predict(core::Bytes bytes) const;
 };
 
-// Nothing where fewer than two different sizes can be used.
+// Nothing where fewer than two different sizes can be used, or fewer than three points of three and
+// more lie on one line.
 std::optional<Fit> fit_line(std::span<const FitPoint> points, FitShape shape);
 
 }  // namespace comm_probe::model

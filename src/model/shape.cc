@@ -14,6 +14,7 @@ using Points = std::vector<ShapePoint>;
 // name, value, applies when, source. "Curves" are the 86 public tables of the field data: each
 // limit stands in a gap of their values.
 constexpr double kColdRatio = 2.0;   // first row over the next ones: c06 5.9, c13 25; others < 1.6
+constexpr double kComparable = 64;   // sizes further apart differ by more than a cold start
 constexpr double kHumpRatio = 1.15;  // over a larger size: repeats of one size differ by < 5 %
 constexpr double kDropRatio = 0.85;  // the same seen from the other side
 constexpr double kJumpRatio = 1.25;  // over growth with the size: healthy curves stay below 1.1
@@ -51,18 +52,35 @@ int cold_rows(const Points& points) {
   for (std::size_t cold = std::min(kMostCold, points.size() / 3); cold > 0; --cold) {
     std::vector<Duration> after;
     for (std::size_t i = cold; i < std::min(points.size(), cold + 3); ++i)
-      after.push_back(points[i].better());
-    if (points[cold - 1].time > median(after) * kColdRatio) return static_cast<int>(cold);
+      if (points[i].bytes <= points[cold - 1].bytes * kComparable)
+        after.push_back(points[i].better());
+    if (!after.empty() && points[cold - 1].time > median(after) * kColdRatio)
+      return static_cast<int>(cold);
   }
   return 0;
 }
 
+// The first three sizes, as far as they are comparable.
+std::span<const ShapePoint> left_points(std::span<const ShapePoint> warm) {
+  std::size_t few = std::min<std::size_t>(3, warm.size());
+  while (few > 1 && warm[few - 1].bytes > warm.front().bytes * kComparable) --few;
+  return warm.first(few);
+}
+
+// Whether these sizes are mostly latency: the time grows much less than the size does. A lone small
+// size is compared with what the largest size would need for its bytes.
+bool is_latency(std::span<const ShapePoint> few, const ShapePoint& largest) {
+  const ShapePoint& first = few.front();
+  const ShapePoint& last = few.size() > 1 ? few.back() : largest;
+  const double sizes = last.bytes / first.bytes;
+  if (sizes <= 1) return false;
+  if (few.size() > 1) return last.better() / first.better() <= 1 + kLeftTransferShare * (sizes - 1);
+  return last.better() / sizes <= first.better() * kLeftTransferShare;
+}
+
 std::optional<LeftEnd> left_end_of(std::span<const ShapePoint> warm) {
-  const auto few = warm.first(std::min<std::size_t>(3, warm.size()));
-  if (few.empty()) return std::nullopt;
-  const double growth = few.back().better() / few.front().better();
-  const double sizes = few.back().bytes / few.front().bytes;
-  if (growth > 1 + kLeftTransferShare * (sizes - 1) || few.size() < 2) return std::nullopt;
+  const auto few = left_points(warm);
+  if (few.empty() || !is_latency(few, warm.back())) return std::nullopt;
   std::vector<Duration> times;
   for (const ShapePoint& point : few) {
     times.push_back(point.time);

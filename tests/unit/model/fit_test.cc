@@ -130,12 +130,14 @@ TEST(Fit, RefusesWhatCannotBeFitted) {
 
 // A time that falls with the size gives no negative slope, and two points still give a line.
 TEST(Fit, StaysPhysical) {
-  const std::vector<FitPoint> falling = {{1_MB, 30_us}, {2_MB, 20_us}, {4_MB, 10_us}};
+  const std::vector<FitPoint> falling = {{1_MB, 30_us}, {2_MB, 29_us}, {4_MB, 28_us}};
   const auto fit = fit_line(falling, {});
   ASSERT_TRUE(fit);
-  EXPECT_GE(fit->latency.in_us(), 0);
+  EXPECT_NEAR(fit->latency.in_us(), 29, 0.5);
   EXPECT_FALSE(fit->beta_known);
-  const std::vector<FitPoint> steeper = {{1_MB, 1_us}, {2_MB, 100_us}};
+  const std::vector<FitPoint> on_no_line = {{1_MB, 30_us}, {2_MB, 20_us}, {4_MB, 10_us}};
+  EXPECT_FALSE(fit_line(on_no_line, {}));
+  const std::vector<FitPoint> steeper = {{1_MB, 100_us}, {2_MB, 205_us}};
   const auto steep = fit_line(steeper, {});
   ASSERT_TRUE(steep);
   EXPECT_EQ(steep->latency.in_us(), 0);
