@@ -162,21 +162,33 @@ std::optional<RunSettings> read_settings(std::string_view body) {
 }
 
 std::optional<Device> read_device(std::string_view body) {
-  const std::size_t start = body.find("Rank ");
-  if (start == std::string_view::npos || body.find(" Pid ") == std::string_view::npos)
-    return std::nullopt;
-  body = body.substr(start);
-  const auto rank = integer_after(body, "Rank ");
-  const std::string_view host = word_after(body, " on ");
-  const auto device = integer_after(body, " device ");
-  if (!rank || *rank < 0 || host.empty() || !device) return std::nullopt;
-  Device found = {.rank = *rank, .group = integer_after(body, "Group "), .host = std::string(host)};
-  found.device = *device;
-  const std::size_t open = body.find('[', body.find(" device "));
-  const std::size_t close = body.find(']', open == std::string_view::npos ? body.size() : open);
+  if (!body.starts_with("Rank ")) {
+    const std::size_t start = body.find(" Rank ");
+    if (start == std::string_view::npos || body.find(" Pid ") == std::string_view::npos)
+      return std::nullopt;
+    body = body.substr(start + 1);
+  }
+  Tokens tokens;
+  split(body, tokens);
+  Device found;
+  std::size_t known = 0;  // rank, host and device
+  std::size_t i = 0;
+  for (; i + 1 < tokens.size && known < 3; i += 2) {
+    const std::string_view key = tokens.at[i], value = tokens.at[i + 1];
+    const auto number = parse_small(value);
+    if (key == "Rank" && number.value_or(-1) >= 0) found.rank = *number, ++known;
+    if (key == "Group") found.group = number;
+    if (key == "on") found.host = value, ++known;
+    if (key == "device" && number) found.device = *number, ++known;
+  }
+  if (known < 3) return std::nullopt;
+  if (i == tokens.size || tokens.at[i].front() != '[') return found;
+  const char* const name = tokens.at[i].data();
+  const std::string_view rest = body.substr(static_cast<std::size_t>(name - body.data()));
+  const std::size_t close = rest.find(']');
   if (close == std::string_view::npos) return found;
-  found.bus_id = body.substr(open + 1, close - open - 1);
-  found.name = trim(body.substr(close + 1));
+  found.bus_id = rest.substr(1, close - 1);
+  found.name = trim(rest.substr(close + 1));
   return found;
 }
 

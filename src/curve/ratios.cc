@@ -26,22 +26,31 @@ std::optional<int> bytes_of_type(std::string_view type) {
   return std::nullopt;
 }
 
-// Digits behind the point that the figures of this column were printed with, at most 2 unless the
-// source (JSON) has more.
+constexpr int kMostDecimals = 6;
+constexpr std::array<double, kMostDecimals + 1> kPowers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+// Enough to see how many decimals a column has; all rows of every table but the longest.
+constexpr std::size_t kRowsLookedAt = 64;
+
+bool has_more_decimals(double value, int decimals) {
+  const double scaled = value * kPowers[static_cast<std::size_t>(decimals)];
+  return std::abs(scaled - std::round(scaled)) > 1e-6 * std::max(1.0, scaled);
+}
+
+// Digits behind the point that the figures of this column were printed with (2 in a table, 6 in
+// JSON).
 int decimals_of(const Curve& curve, core::Bandwidth Timing::*column) {
   int decimals = 0;
-  for (const Row& row : curve.rows)
-    for (const auto* timing : {&row.out_of_place, &row.in_place}) {
+  for (std::size_t i = 0; i < std::min(curve.rows.size(), kRowsLookedAt); ++i)
+    for (const auto* timing : {&curve.rows[i].out_of_place, &curve.rows[i].in_place}) {
       if (!*timing) continue;
       const double value = ((**timing).*column).in_GBps();
-      while (decimals < 6) {
-        const double scaled = value * std::pow(10.0, decimals);
-        if (std::abs(scaled - std::round(scaled)) < 1e-6 * std::max(1.0, scaled)) break;
-        ++decimals;
-      }
+      while (decimals < kMostDecimals && has_more_decimals(value, decimals)) ++decimals;
     }
   return decimals;
 }
+
+// Half a unit of the last digit, and a little for figures that were cut instead of rounded.
+double half_unit(int decimals) { return 0.51 / kPowers[static_cast<std::size_t>(decimals)]; }
 
 void narrow(FactorRange& range, const Timing& timing, double algbw_half, double busbw_half) {
   const double algbw = timing.algbw.in_GBps();
@@ -55,9 +64,8 @@ void narrow(FactorRange& range, const Timing& timing, double algbw_half, double 
 }  // namespace
 
 FactorRange factor_range(const Curve& curve) {
-  // Half a unit of the last digit, and a little for figures that were cut instead of rounded.
-  const double algbw_half = 0.51 * std::pow(10.0, -decimals_of(curve, &Timing::algbw));
-  const double busbw_half = 0.51 * std::pow(10.0, -decimals_of(curve, &Timing::busbw));
+  const double algbw_half = half_unit(decimals_of(curve, &Timing::algbw));
+  const double busbw_half = half_unit(decimals_of(curve, &Timing::busbw));
   FactorRange range;
   for (const Row& row : curve.rows)
     for (const auto* timing : {&row.out_of_place, &row.in_place})

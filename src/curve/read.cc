@@ -1,4 +1,5 @@
 #include "core/finding_table.h"
+#include "curve/json_reader.h"
 #include "curve/table_reader.h"
 
 namespace comm_probe::curve {
@@ -33,7 +34,7 @@ bool is_text(core::ContentClass kind) {
 
 core::Result<Reading> read_nccl_tests(core::Input& input) {
   const std::string_view head = input.head();
-  const std::string content = core::describe_content(head);
+  const std::string content = core::describe_content(head);  // head is gone after the first line
   if (!is_text(core::classify_content(head))) return no_table(input, content);
   TableReader table(input.name());
   core::LineReader lines(input);
@@ -53,6 +54,7 @@ core::Result<Reading> read_nccl_tests(core::Input& input) {
 core::Result<Reading> read(core::Input& input) {
   constexpr std::string_view kPairwise = "test,nodes,gpus_per_node,node_a,node_b";
   if (input.head().starts_with(kPairwise)) return read_pairwise_csv(input);
+  if (core::classify_content(input.head()) == core::ContentClass::kJson) return read_json(input);
   return read_nccl_tests(input);
 }
 

@@ -20,9 +20,7 @@ struct Values {
 
 // "float", "bfloat16", "fp8_e4m3"; "sum", "none"
 bool is_word(std::string_view word) {
-  if (word.size() > 15 || !is_letter(word.front()) || word == "N/A" || word == "nan" ||
-      word == "inf")
-    return false;
+  if (!is_letter(word.front()) || word.size() > 15 || word == "nan" || word == "inf") return false;
   return std::all_of(word.begin(), word.end(),
                      [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
@@ -35,13 +33,21 @@ std::optional<std::uint64_t> read_size(std::string_view word) {
   return parse_whole(word.substr(before + 1));
 }
 
-// Where the type stands: behind two whole numbers.
-std::optional<std::size_t> find_type(const Tokens& tokens) {
-  for (std::size_t i = 2; i < tokens.size; ++i)
-    if (is_word(tokens.at[i]) && is_digit(tokens.at[i - 1].front()) &&
-        parse_whole(tokens.at[i - 1]) && read_size(tokens.at[i - 2]))
-      return i;
-  return std::nullopt;
+// Size, count and type, and where the words behind them begin.
+struct Head {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::size_t next = 0;  // 0: there is no such head in the line
+};
+
+Head find_head(const Tokens& tokens) {
+  for (std::size_t i = 2; i < tokens.size; ++i) {
+    if (!is_digit(tokens.at[i - 1].front()) || !is_word(tokens.at[i])) continue;
+    const auto count = parse_whole(tokens.at[i - 1]);
+    if (!count) continue;
+    if (const auto bytes = read_size(tokens.at[i - 2])) return {*bytes, *count, i + 1};
+  }
+  return {};
 }
 
 bool is_absent(std::string_view word) {
@@ -156,7 +162,7 @@ RowReading fill(const Values& values, const Layout& layout, Row& row) {
 
 // The header's layout where the row has its number of columns; a row that has another number is
 // read by itself, as long as it is complete.
-std::optional<Layout> layout_for(const Values& values, const Layout* header, double bytes) {
+Layout layout_for(const Values& values, const Layout* header, double bytes) {
   if (header != nullptr) {
     const int expected = (header->has_root ? 1 : 0) + header->width * header->groups;
     if (values.size == static_cast<std::size_t>(expected)) return *header;
@@ -164,7 +170,7 @@ std::optional<Layout> layout_for(const Values& values, const Layout* header, dou
   if (header == nullptr || values.size >= 6) {
     std::optional<Layout> guess = guess_layout(values, bytes);
     if (guess && header != nullptr) guess->last_is_error = header->last_is_error;
-    if (guess && (header == nullptr || guess->groups == 2)) return guess;
+    if (guess && (header == nullptr || guess->groups == 2)) return *guess;
   }
   if (header != nullptr) return *header;
   Layout newest = {.has_root = root_possible(values)};
@@ -194,19 +200,19 @@ std::optional<Layout> read_column_header(const Tokens& tokens) {
 }
 
 RowReading read_row(const Tokens& tokens, const Layout* layout, Row& row) {
-  const std::optional<std::size_t> type = find_type(tokens);
-  if (!type) return {};
-  std::size_t next = *type + 1;
+  const Head head = find_head(tokens);
+  if (head.next == 0) return {};
+  const std::size_t next = head.next;
   const bool has_redop = next < tokens.size && is_word(tokens.at[next]);
   Values values;
   take_values(tokens, has_redop ? next + 1 : next, values);
   if (values.size == 0 && next + 1 < tokens.size) return {};  // prose with two numbers in it
-  row.bytes = core::Bytes::of(*read_size(tokens.at[*type - 2]));
-  row.count = *parse_whole(tokens.at[*type - 1]);
-  row.type = tokens.at[*type];
+  row.bytes = core::Bytes::of(head.bytes);
+  row.count = head.count;
+  row.type = tokens.at[next - 1];
   if (has_redop) row.redop = tokens.at[next];
   if (values.size < 3) return {RowKind::kHead, false};
-  return fill(values, *layout_for(values, layout, row.bytes.count()), row);
+  return fill(values, layout_for(values, layout, row.bytes.count()), row);
 }
 
 bool is_numbers_only(const Tokens& tokens) {

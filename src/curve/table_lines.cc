@@ -53,16 +53,16 @@ std::string times(std::uint64_t count, const char* one, const char* many) {
 void TableReader::take_other_line(std::string_view text, const core::Line& line) {
   const Body body = strip_prefix(text);
   if (body.text.empty()) return;
+  fragment_ = 0;
+  if (is_known_comment(body.text) || take_comment(body.text, text)) return;
   if (body.text.find("NCCL INFO") != std::string_view::npos) {
     if (const auto ranks = read_nranks(body.text); ranks && !said_.nranks) said_.nranks = ranks;
     return;
   }
-  fragment_ = 0;
   if (is_elision(body.text)) {
     if (elisions_++ == 0) first_elision_ = line.number;
     return;
   }
-  if (take_comment(body.text, text)) return;
   if (take_failure(text) || take_launch(text) || take_label(body, text)) return;
   Tokens tokens;
   split(body.text, tokens);
@@ -74,7 +74,7 @@ void TableReader::take_other_line(std::string_view text, const core::Line& line)
 
 bool TableReader::take_comment(std::string_view body, std::string_view text) {
   return take_device(body, text) || take_header(body, text) || take_statement(body) ||
-         take_footer(body) || is_known_comment(body);
+         take_footer(body);
 }
 
 bool TableReader::take_statement(std::string_view body) {

@@ -33,7 +33,9 @@ void TableReader::feed(const core::Line& line) {
   line_ = line.number;
   ++reading_.lines;
   if (line.carriage_return) ++carriage_returns_;
-  if (take_row_line(line.text, line)) return;
+  const std::size_t first = line.text.find_first_not_of(" \t");
+  const bool comment = first == std::string_view::npos || line.text[first] == '#';
+  if (!comment && take_row_line(line.text, line)) return;
   const std::string_view text = plain_text(line.text, plain_);
   if (!held_.empty() && continue_held(text, line)) return;
   take_other_line(text, line);

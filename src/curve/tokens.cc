@@ -6,7 +6,8 @@
 namespace comm_probe::curve {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+// Blank, tab, and every other control character.
+bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 // The value of digits with at most one point. Exact: mantissa below 2^53 over a power of ten of at
 // most 22 is one correctly rounded division (IEEE 754).
@@ -14,20 +15,18 @@ std::optional<double> parse_plain(std::string_view digits) {
   static constexpr std::array<double, 20> kPowers = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
                                                      1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
                                                      1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+  const char* at = digits.data();
+  const char* const end = at + digits.size();
   std::uint64_t mantissa = 0;
-  std::size_t decimals = 0;
-  bool point = false;
-  for (const char c : digits) {
-    if (is_digit(c)) {
-      mantissa = mantissa * 10 + static_cast<std::uint64_t>(c - '0');
-      decimals += point ? 1 : 0;
-    } else if (c == '.' && !point) {
-      point = true;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return static_cast<double>(mantissa) / kPowers[decimals];
+  for (; at != end && is_digit(*at); ++at)
+    mantissa = mantissa * 10 + static_cast<std::uint64_t>(*at - '0');
+  if (at == end) return static_cast<double>(mantissa);
+  if (*at != '.') return std::nullopt;
+  const char* const point = ++at;
+  for (; at != end && is_digit(*at); ++at)
+    mantissa = mantissa * 10 + static_cast<std::uint64_t>(*at - '0');
+  if (at != end) return std::nullopt;
+  return static_cast<double>(mantissa) / kPowers[static_cast<std::size_t>(end - point)];
 }
 
 }  // namespace

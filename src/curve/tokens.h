@@ -21,7 +21,7 @@ struct Tokens {
   std::size_t size = 0;
 };
 
-// Splits at blanks and tabs; words behind the 48th are left out.
+// Splits at blanks, tabs and other control characters; words behind the 48th are left out.
 void split(std::string_view text, Tokens& tokens);
 
 // The value of a whole word, correctly rounded; nothing for anything that is not a finite decimal

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Runs the benchmarks of a build folder one after the other; each prints rows "what ours peer ratio".
+#   bench/run_all.sh build
+set -eu
+build=${1:?usage: bench/run_all.sh BUILD_FOLDER}
+failed=0
+run() { echo "== $*"; "$@" || failed=1; }
+
+run "$build/bench/bench_curve_reader"
+
+exit $failed
