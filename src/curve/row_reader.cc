@@ -8,14 +8,13 @@ namespace comm_probe::curve {
 namespace {
 
 constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
-// Figures outside are not times and rates; inside, sums and ratios of them stay finite.
-constexpr double kLargestFigure = 1e15;
 
 // The numbers after size, count, type and redop. "N/A", "-" and "nan" are absent values.
 struct Values {
   std::array<double, Tokens::kMost> at;
   std::array<std::string_view, Tokens::kMost> text;
   std::size_t size = 0;
+  const char* end = nullptr;  // behind the last of them
 };
 
 // "float", "bfloat16", "fp8_e4m3"; "sum", "none"
@@ -72,36 +71,39 @@ void take_values(const Tokens& tokens, std::size_t from, Values& values) {
     }
     values.at[values.size] = value;
     values.text[values.size++] = word;
+    values.end = word.data() + word.size();
   }
-}
-
-bool agrees(double bytes, double time_us, double algbw) {
-  if (!(time_us > 0) || std::isnan(algbw)) return true;
-  const double computed = bytes / time_us / 1e3;
-  // Half a unit of the last digit of algbw (0.01 GB/s, or 0.1 where fewer are printed), the same of
-  // the time, and 3 %, within which every real table we know agrees with itself.
-  const double allowed = 0.0051 + computed * (0.03 + 0.005 / time_us);
-  return std::abs(computed - algbw) <= allowed;
 }
 
 bool root_possible(const Values& values) {
   return values.size > 0 && parse_small(values.text[0]).has_value();
 }
 
-// Every way to read `count` numbers; the first that agrees with algbw = size / time wins.
+bool half_agrees(const Values& values, std::size_t at, double bytes) {
+  if (!(values.at[at] >= 0) || !(values.at[at + 1] >= 0)) return std::isnan(values.at[at]);
+  if (bytes == 0) return true;
+  return values.at[at] > 0 && algbw_agrees(bytes, values.at[at], values.at[at + 1]);
+}
+
+bool is_plausible(const Values& values, const Layout& layout, double bytes) {
+  const std::size_t start = layout.has_root ? 1 : 0;
+  const auto width = static_cast<std::size_t>(layout.width);
+  return half_agrees(values, start, bytes) &&
+         (layout.groups == 1 || half_agrees(values, start + width, bytes));
+}
+
+// The way to read this many numbers in which algbw = size / time.
 std::optional<Layout> guess_layout(const Values& values, double bytes) {
-  std::optional<Layout> first;
   for (const bool root : {true, false})
     for (const int width : {4, 3})
       for (const int groups : {2, 1}) {
         const auto needed = static_cast<std::size_t>((root ? 1 : 0) + width * groups);
         if (needed != values.size || (root && !root_possible(values))) continue;
-        const Layout layout = {root, width, groups, width == 4, false};
-        if (!first) first = layout;
-        const std::size_t time = root ? 1 : 0;
-        if (bytes > 0 && agrees(bytes, values.at[time], values.at[time + 1])) return layout;
+        const Layout layout = {
+            .has_root = root, .width = width, .groups = groups, .has_last = width == 4};
+        if (is_plausible(values, layout, bytes)) return layout;
       }
-  return first;
+  return std::nullopt;
 }
 
 bool is_largest_error(std::string_view text) {
@@ -126,11 +128,6 @@ bool read_timing(const Values& values, std::size_t at, const Layout& layout,
   return true;
 }
 
-bool timing_agrees(const Row& row, const std::optional<Timing>& timing) {
-  return !timing || row.bytes.count() == 0 ||
-         agrees(row.bytes.count(), timing->time.in_us(), timing->algbw.in_GBps());
-}
-
 // nccl-tests leaves the out-of-place columns blank where it only measures in place: the first
 // figure then stands a group's width (33 columns) to the right.
 bool is_in_place_only(const Values& values, const Layout& layout) {
@@ -142,7 +139,7 @@ bool is_in_place_only(const Values& values, const Layout& layout) {
 RowReading fill(const Values& values, const Layout& layout, Row& row) {
   const std::size_t start = layout.has_root ? 1 : 0;
   const auto width = static_cast<std::size_t>(layout.width);
-  if (values.size < start + width) return {RowKind::kHead, false};
+  if (values.size < start + width) return {RowKind::kHead, false, values.end};
   if (layout.has_root) row.root = parse_small(values.text[0]);
   const bool full = values.size >= start + width * static_cast<std::size_t>(layout.groups);
   bool good = true;
@@ -154,28 +151,30 @@ RowReading fill(const Values& values, const Layout& layout, Row& row) {
       good = read_timing(values, start + width, layout, row.in_place) && good;
   }
   if (!good) return {};
-  RowReading reading = {full || row.in_place ? RowKind::kRow : RowKind::kHalfRow, false};
-  reading.contradicts_itself =
-      !timing_agrees(row, row.out_of_place) || !timing_agrees(row, row.in_place);
+  RowReading reading = {full || row.in_place ? RowKind::kRow : RowKind::kHalfRow, false,
+                        values.end};
+  reading.contradicts_itself = contradicts_itself(row);
   return reading;
 }
 
-// The header's layout where the row has its number of columns; a row that has another number is
-// read by itself, as long as it is complete.
+// The header's layout where the row has its number of columns. A complete row of another layout is
+// read by itself; what is left is a row that was cut.
 Layout layout_for(const Values& values, const Layout* header, double bytes) {
   if (header != nullptr) {
     const int expected = (header->has_root ? 1 : 0) + header->width * header->groups;
     if (values.size == static_cast<std::size_t>(expected)) return *header;
   }
-  if (header == nullptr || values.size >= 6) {
-    std::optional<Layout> guess = guess_layout(values, bytes);
-    if (guess && header != nullptr) guess->last_is_error = header->last_is_error;
-    if (guess && (header == nullptr || guess->groups == 2)) return *guess;
+  if (auto guess = guess_layout(values, bytes)) {
+    if (header == nullptr) return *guess;
+    guess->last_is_error = header->last_is_error;
+    if (guess->groups == 2 && guess->width == 4) return *guess;
   }
   if (header != nullptr) return *header;
-  Layout newest = {.has_root = root_possible(values)};
-  if (values.size >= 4 && !agrees(bytes, values.at[1], values.at[2])) newest.has_root = false;
-  return newest;
+  Layout usual = {.has_root = root_possible(values)};
+  // A complete row whose algbw is not size / time: read by its number of columns.
+  if (values.size == 8 && values.at[0] > 0) usual.has_root = false;
+  if (values.size >= 4 && values.at[0] > 0 && half_agrees(values, 0, bytes)) usual.has_root = false;
+  return usual;
 }
 
 }  // namespace
@@ -185,10 +184,11 @@ std::optional<Layout> read_column_header(const Tokens& tokens) {
   while (i + 2 < tokens.size && tokens.at[i] != "size" && !tokens.at[i].ends_with("#size")) ++i;
   if (i + 2 >= tokens.size || tokens.at[i + 1] != "count" || tokens.at[i + 2] != "type")
     return std::nullopt;
-  Layout layout = {false, 0, 0, false, false};
+  Layout layout = {.has_root = false, .width = 0, .groups = 0, .has_last = false};
   for (i += 3; i < tokens.size; ++i) {
     const std::string_view word = tokens.at[i];
     if (word == "root") layout.has_root = true;
+    if (word == "redop") layout.has_redop = true;
     if (word == "timestamp") break;
     if (word == "time" || word == "cputime") ++layout.groups;
     if (layout.groups == 1 && !word.starts_with("timestamp")) ++layout.width;
@@ -211,7 +211,9 @@ RowReading read_row(const Tokens& tokens, const Layout* layout, Row& row) {
   row.count = head.count;
   row.type = tokens.at[next - 1];
   if (has_redop) row.redop = tokens.at[next];
-  if (values.size < 3) return {RowKind::kHead, false};
+  if (values.size == 0)
+    values.end = tokens.at[tokens.size - 1].data() + tokens.at[tokens.size - 1].size();
+  if (values.size < 3) return {RowKind::kHead, false, values.end};
   return fill(values, layout_for(values, layout, row.bytes.count()), row);
 }
 

@@ -18,6 +18,7 @@ namespace comm_probe::curve {
 
 // What the column header says about the numbers of a row.
 struct Layout {
+  bool has_redop = false;
   bool has_root = false;
   int width = 4;   // columns per group: time algbw busbw [#wrong | error] [per-iteration figures]
   int groups = 2;  // out of place, in place
@@ -38,10 +39,21 @@ enum class RowKind {
 struct RowReading {
   RowKind kind = RowKind::kNotARow;
   bool contradicts_itself = false;  // size / time is not algbw
+  const char* end = nullptr;        // behind its last word, in the text of the tokens
 };
 
+// The same for a row that looks exactly as nccl-tests prints it below this header, three times as
+// fast; kNotARow for every other line, which read_row must then look at. `row` is filled only where
+// the line is a row.
+RowReading read_plain_row(std::string_view text, const Layout& layout, Row& row);
 // Fills `row` except its line. `layout` is null where no header was seen.
 RowReading read_row(const Tokens& tokens, const Layout* layout, Row& row);
+// algbw is size / time within the precision of print; true where there is nothing to compare.
+bool algbw_agrees(double bytes, double time_us, double algbw_GBps);
+bool contradicts_itself(const Row& row);
+// Figures above are not times and rates; below, sums and ratios of them stay finite.
+inline constexpr double kLargestFigure = 1e15;
+
 // Numbers only: the rest of a row whose head stood on an earlier line.
 bool is_numbers_only(const Tokens& tokens);
 

@@ -117,6 +117,7 @@ bool TableReader::take_device(std::string_view body, std::string_view text) {
   const auto& known = curve_.devices;
   if (!known.empty() && known.back().rank >= rank && std::any_of(known.begin(), known.end(), same))
     curve_.misrun.push_back(evidence(text));
+  if (curve_.devices.empty()) curve_.devices.reserve(16);
   curve_.devices.push_back(std::move(*device));
   return true;
 }

@@ -41,18 +41,26 @@ void TableReader::feed(const core::Line& line) {
   take_other_line(text, line);
 }
 
-bool TableReader::take_row_line(std::string_view text, const core::Line& line) {
+// The fast path first; then the line as it is; then without what an editor or a terminal put in.
+RowReading TableReader::read_any_row(std::string_view& text, Row& row) {
+  if (layout_ && held_.empty()) {
+    const RowReading plain = read_plain_row(text, *layout_, row);
+    if (plain.kind == RowKind::kRow) return plain;
+  }
   Tokens tokens;
-  Row row;
   split(text, tokens);
   const Layout* layout = layout_ ? &*layout_ : nullptr;
-  RowReading reading = read_row(tokens, layout, row);
-  if (reading.kind != RowKind::kRow && has_odd_bytes(text)) {
-    text = plain_text(text, plain_);
-    split(text, tokens);
-    row = {};
-    reading = read_row(tokens, layout, row);
-  }
+  const RowReading reading = read_row(tokens, layout, row);
+  if (reading.kind == RowKind::kRow || !has_odd_bytes(text)) return reading;
+  text = plain_text(text, plain_);
+  split(text, tokens);
+  row = {};
+  return read_row(tokens, layout, row);
+}
+
+bool TableReader::take_row_line(std::string_view text, const core::Line& line) {
+  Row row;
+  const RowReading reading = read_any_row(text, row);
   if (reading.kind == RowKind::kNotARow) return false;
   release_held();
   fragment_ = 0;
@@ -63,7 +71,7 @@ bool TableReader::take_row_line(std::string_view text, const core::Line& line) {
   }
   held_row_ = std::move(row);
   held_reading_ = reading;
-  hold(text, line);
+  hold(text.substr(0, static_cast<std::size_t>(reading.end - text.data())), line);
   return true;
 }
 

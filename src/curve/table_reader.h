@@ -26,6 +26,7 @@ class TableReader {
   // How far a run has printed; a line of an earlier stage begins the next run.
   enum class Stage { kNothing, kVersion, kStarting, kSettings, kDevices, kHeader, kRows, kEnd };
 
+  RowReading read_any_row(std::string_view& text, Row& row);
   bool take_row_line(std::string_view text, const core::Line& line);
   void accept(RowReading reading, Row&& row);
   void place_row(Row&& row);
