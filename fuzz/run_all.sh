@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of a build folder for some seconds; stops at the first failure.
+#   fuzz/run_all.sh build-fuzz 60
+# Seeds: fuzz/seeds/NAME/ and, where ../shared stands beside the checkout, the folders of its line
+# in `seeds`. What a run finds of interest stays in BUILD/corpus/NAME for the next run.
+set -euo pipefail
+build=${1:?usage: fuzz/run_all.sh BUILD_FOLDER SECONDS}
+seconds=${2:-60}
+root=$(cd "$(dirname "$0")/.." && pwd)
+shared=$root/../shared/data
+
+seeds() { # the folders of real inputs for a target
+  case "$1" in
+    curve_reader_fuzz) echo "$shared/field/curves" ;;
+  esac
+}
+
+for target in "$build"/fuzz/*_fuzz; do
+  name=$(basename "$target")
+  corpus=$build/corpus/$name
+  mkdir -p "$corpus"
+  folders=
+  for folder in "$root/fuzz/seeds/$name" $(seeds "$name"); do
+    [ -d "$folder" ] && folders="$folders $folder"
+  done
+  echo "== $name ($seconds s)"
+  # shellcheck disable=SC2086
+  "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+    -artifact_prefix="$build/corpus/$name-" "$corpus" $folders >"$build/corpus/$name.log" 2>&1 || {
+    tail -n 40 "$build/corpus/$name.log"
+    echo "fuzz: $name found a failure; its input is named above"
+    exit 1
+  }
+  tail -n 1 "$build/corpus/$name.log"
+done
