@@ -18,6 +18,10 @@ constexpr std::array kCaveats = {
         "attach the original file; the rows were read, but lines may have been lost on the way"},
     CaveatEntry{"input.lines-elided", "lines were left out of the text by whoever pasted it",
                 "attach the complete output"},
+    CaveatEntry{"input.rank-contradiction",
+                "a table lists the devices of more ranks than its figures belong to",
+                "attach the output as the program wrote it; the list and the rows may come from "
+                "two runs"},
     CaveatEntry{"input.row-contradiction",
                 "rows of a table contradict themselves: size / time is not the printed bandwidth",
                 "attach the output as the program wrote it; such rows were edited, mixed from two "

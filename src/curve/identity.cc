@@ -121,12 +121,6 @@ int devices_per_host(const Curve& curve) {
   return most;
 }
 
-int highest_rank(const Curve& curve) {
-  int highest = -1;
-  for (const Device& device : curve.devices) highest = std::max(highest, device.rank);
-  return highest;
-}
-
 bool counts_shares(Op op) {
   return op == Op::kAllGather || op == Op::kReduceScatter || op == Op::kAllToAll;
 }
@@ -139,7 +133,7 @@ void find_ranks(Curve& curve, const Said& said, const FactorRange& range) {
     curve.ranks = ranks;
     curve.ranks_from = from;
   };
-  const int listed = highest_rank(curve) + 1;
+  const int listed = listed_ranks(curve);
   if (curve.op && counts_shares(*curve.op) && bytes_per_count(curve).value_or(1) > 1) {
     const auto share = bytes_per_count(curve);
     accept(share, share == listed ? KnownFrom::kDevices : KnownFrom::kColumns);
@@ -173,6 +167,12 @@ void find_nodes(Curve& curve, const Said& said) {
 }
 
 }  // namespace
+
+int listed_ranks(const Curve& curve) {
+  int ranks = 0;
+  for (const Device& device : curve.devices) ranks = std::max(ranks, device.rank + 1);
+  return ranks;
+}
 
 NamedOp op_of_program(const std::string& program) {
   std::string name = program;

@@ -26,6 +26,9 @@ struct Said {
 // Fills op, program, ranks and nodes of `curve` and where they come from.
 void identify(Curve& curve, const Said& said);
 
+// The highest rank in the list of devices, plus one; 0 where there is no list.
+int listed_ranks(const Curve& curve);
+
 // The operation a program or a file name speaks of: "all_reduce_perf_mpi", "c55_2n_alltoall.txt".
 struct NamedOp {
   std::string program = {};

@@ -10,6 +10,7 @@ namespace comm_probe::curve {
 namespace {
 
 constexpr std::size_t kLongestLabel = 120;
+constexpr std::size_t kMostMisrunLines = 16;
 
 // "### ALGO=Ring size=268435456" -> "ALGO=Ring": the size stands in the rows.
 std::string label_of(std::string_view body, bool& names_setting) {
@@ -112,10 +113,9 @@ bool TableReader::take_device(std::string_view body, std::string_view text) {
   if (!is_open_ || stage_ >= Stage::kHeader) begin(Stage::kDevices);
   stage_ = std::max(stage_, Stage::kDevices);
   curve_.last_line = line_;
-  const int rank = device->rank;
-  const auto same = [rank](const Device& other) { return other.rank == rank; };
-  const auto& known = curve_.devices;
-  if (!known.empty() && known.back().rank >= rank && std::any_of(known.begin(), known.end(), same))
+  // The list begins again: another process believes that it is the first.
+  if (!curve_.devices.empty() && curve_.devices.front().rank == device->rank &&
+      curve_.misrun.size() < kMostMisrunLines)
     curve_.misrun.push_back(evidence(text));
   if (curve_.devices.empty()) curve_.devices.reserve(16);
   curve_.devices.push_back(std::move(*device));

@@ -1,5 +1,7 @@
 #include "curve/table_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,11 @@ namespace {
 
 constexpr std::size_t kMostErrors = 16;
 constexpr std::size_t kLongestQuote = 200;
+// A row is some hundred characters, however many lines it stands on.
+constexpr std::size_t kLongestRow = 4096;
+// Every cycle of a run repeats its list of devices; past this many the list is left out, so that a
+// small text cannot fill the memory.
+constexpr std::size_t kMostCopiedDevices = 200'000;
 
 bool is_odd_byte(char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '\x1b'; }
 
@@ -87,7 +94,7 @@ bool TableReader::continue_held(std::string_view text, const core::Line& line) {
   const Body body = strip_prefix(text);
   Tokens tokens;
   split(body.text, tokens);
-  if (!is_numbers_only(tokens) || held_.size() > core::LineReader::kLongestLine) return false;
+  if (!is_numbers_only(tokens) || held_.size() > kLongestRow) return false;
   const std::string joined = held_ + " " + std::string(body.text);
   split(joined, tokens);
   Row row;
@@ -178,7 +185,9 @@ void TableReader::open() {
 
 // The same run goes on in a new curve.
 void TableReader::fork() {
+  copied_devices_ += curve_.devices.size();
   Curve next = curve_;
+  if (copied_devices_ > kMostCopiedDevices) next.devices.clear();
   next.first_line = 0;
   next.last_line = 0;
   next.printed_avg_busbw_GBps.reset();
@@ -216,6 +225,13 @@ void TableReader::keep(Curve&& curve) {
                               !curve.label.empty();
   if (!says_something) return;
   identify(curve, said_);
+  if (curve.ranks && listed_ranks(curve) > *curve.ranks && curve.misrun.empty() &&
+      rank_contradictions_++ == 0)
+    reading_.caveats.push_back(core::make_caveat(
+        "input.rank-contradiction",
+        fmt::format("{}:{}: the devices are those of {} ranks, busbw / algbw is that of {}",
+                    reading_.file, curve.first_line, listed_ranks(curve), *curve.ranks),
+        fmt::format("the rows are judged as {} ranks", *curve.ranks), false));
   reading_.curves.push_back(std::move(curve));
 }
 

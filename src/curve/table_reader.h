@@ -75,6 +75,7 @@ class TableReader {
   // What earlier lines said that holds for all runs that follow.
   Said said_;
   std::vector<core::Evidence> loose_errors_;
+  std::size_t copied_devices_ = 0;
   std::uint64_t line_ = 0;
   std::string plain_;
   // Counted for the caveats.
@@ -82,6 +83,7 @@ class TableReader {
   std::uint64_t elisions_ = 0, first_elision_ = 0;
   std::uint64_t cut_rows_ = 0, first_cut_ = 0;
   std::uint64_t fragment_ = 0;  // the line of a lone size at the end of what was read so far
+  std::uint64_t rank_contradictions_ = 0;
   std::uint64_t contradictions_ = 0, first_contradiction_ = 0;
 };
 

@@ -199,6 +199,16 @@ TEST_F(FieldCurves, RunsWithoutMpiAreToldApart) {
   EXPECT_FALSE(header_only.curves[0].misrun.empty());
 }
 
+// The last line of its list says Rank 143, but 810.41 / 408.40 is 2 * 127 / 128.
+TEST_F(FieldCurves, AListOfMoreRanksThanTheFiguresIsSaid) {
+  const Reading reading = read_file("c17_cw_gb200_2rack_144gpu_allreduce.txt");
+  ASSERT_EQ(reading.curves.size(), 1U);
+  EXPECT_EQ(reading.curves[0].ranks, 128);
+  ASSERT_EQ(reading.caveats.size(), 1U);
+  EXPECT_EQ(reading.caveats[0].id, "input.rank-contradiction");
+  EXPECT_FALSE(reading.caveats[0].limits);
+}
+
 struct Identity {
   const char* file;
   std::optional<int> ranks;

@@ -265,6 +265,35 @@ TEST(CurveRuns, SizesThatFallBackBeginTheNextCycle) {
   EXPECT_EQ(reading.curves[2].rows.size(), 2U);
 }
 
+// A few megabytes must neither fill the memory nor take minutes: lists of devices that every cycle
+// would repeat, and figures that never complete a row.
+TEST(CurveRuns, SmallTextsStaySmall) {
+  std::string devices = "# Using devices\n", cycles, figures;
+  for (int rank = 0; rank < 20000; ++rank)
+    devices += "#  Rank " + std::to_string(rank) + " Group  0 Pid 1 on a device 0 [0x00] X\n";
+  for (int cycle = 0; cycle < 2000; ++cycle) cycles += kRow + "\n" + kNextRow + "\n";
+  const Reading reading = reading_of(devices + kHeader + cycles);
+  EXPECT_EQ(reading.curves.size(), 2000U);
+  std::size_t copies = 0;
+  for (const Curve& curve : reading.curves) copies += curve.devices.size();
+  EXPECT_LE(copies, 220'000U);
+  for (int line = 0; line < 200000; ++line) figures += "1 2 3\n";
+  std::string words;
+  for (int word = 0; word < 43; ++word) words += "w ";
+  EXPECT_FALSE(read_text(words + "8 2 float sum -1\n" + figures).ok());
+}
+
+TEST(CurveRuns, AListThatBeginsAgainIsAMisrun) {
+  const std::string device = "#  Rank  0 Group  0 Pid 7 on a device 0 [0x00] X\n";
+  const Reading reading = reading_of("# Using devices\n" + device + device + kHeader + kRow + "\n" +
+                                     kRow + "\n" + kNextRow + "\n" + kNextRow + "\n");
+  ASSERT_EQ(reading.curves.size(), 2U);
+  for (const Curve& curve : reading.curves) {
+    EXPECT_EQ(curve.rows.size(), 2U);
+    EXPECT_FALSE(curve.misrun.empty());
+  }
+}
+
 TEST(CurveRuns, SeparatorsNameTheirRows) {
   const Reading reading =
       reading_of("### ALGO=Ring size=1048576\n" + kRow + "\n### ALGO=Ring size=2097152\n" +
