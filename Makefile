@@ -64,7 +64,7 @@ docs: build
 lint: build
 	@scripts/setup.sh lint
 	@scripts/measure_code.sh
-	@find src -name '*.cc' | xargs -P $(JOBS) -n 4 clang-tidy-14 --quiet -p build 2>/dev/null
+	@find src -name '*.cc' | xargs -P $(JOBS) -n 4 clang-tidy-14 --quiet -p build --extra-arg=-Wno-unknown-warning-option 2>/dev/null
 
 install: build
 	@cmake --install build --prefix $(PREFIX)
