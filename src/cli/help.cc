@@ -22,6 +22,23 @@ std::string two_columns(const std::string& name, const std::string& text, std::s
   return line + report::indented(report::wrap(text, kWidth - column), column) + "\n";
 }
 
+// CLI11 writes " N:INT in [1 - 8]=1", " K=[] ..." and " Excludes: --x" (which the text says
+// anyway).
+std::string in_our_words(std::string options) {
+  options = options.substr(0, options.find(" Excludes:"));
+  if (const std::size_t none = options.find("=[]"); none != std::string::npos)
+    options.erase(none, 3);
+  const std::size_t type = options.find(':');
+  const std::size_t range = options.find(" in [");
+  const std::size_t dash = options.find(" - ");
+  const std::size_t end = options.find(']');
+  if (type == std::string::npos || range < type || dash < range || end == std::string::npos ||
+      end < dash)
+    return options;
+  return options.substr(0, type) + " (" + options.substr(range + 5, dash - range - 5) + " to " +
+         options.substr(dash + 3, end - dash - 3) + ")" + options.substr(end + 1);
+}
+
 std::string group_of(const std::vector<const CLI::App*>& commands, const std::string& group,
                      const CLI::Formatter& formatter) {
   std::string text;
@@ -37,8 +54,8 @@ std::string HelpFormatter::make_description(const CLI::App* app) const {
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
-  std::string name = make_option_name(option, is_positional) + make_option_opts(option);
-  name = name.substr(0, name.find(" Excludes:"));  // the text says it in words
+  std::string name =
+      make_option_name(option, is_positional) + in_our_words(make_option_opts(option));
   // where the text says what happens without the option, the value that stands for that is noise
   const std::string captured = "=" + option->get_default_str();
   if (name.ends_with(captured) && option->get_description().find("(default") != std::string::npos)

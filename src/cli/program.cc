@@ -13,11 +13,12 @@ void set_up(CLI::App& root, Shell& shell) {
   root.option_defaults()->always_capture_default();  // the help shows every default
   root.require_subcommand(1);
   shell.add_common_flags(root);  // they work before the subcommand as well
+  add_subcommands(root, shell);
+  // after them: a subcommand would inherit it
   root.footer(
       "comm-probe SUBCOMMAND --help shows an example and every default.\n"
       "Exit status: 0 nothing wrong, 1 a finding, 2 bad usage or unreadable input,\n"
       "3 something is missing on this machine, 4 a bug, 5 limited by missing inputs.");
-  add_subcommands(root, shell);
 }
 
 }  // namespace
