@@ -10,6 +10,7 @@
 #include <toml++/toml.h>
 
 #include <array>
+#include <cctype>
 
 namespace comm_probe::catalog {
 namespace {
