@@ -57,8 +57,11 @@ core::Result<TomlValue> parse_toml(const std::string& name, std::string_view tex
   const toml::parse_result parsed = toml::parse(text);
   if (parsed) return convert(parsed.table());
   const toml::parse_error& error = parsed.error();
-  core::Error failure = core::input_error(
-      "not a TOML document: " + std::string(error.description()), "see docs/formats/catalog.md");
+  std::string reason(error.description());  // "Error while parsing ..."
+  if (!reason.empty())
+    reason[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(reason[0])));
+  core::Error failure =
+      core::input_error("not a TOML document: " + reason, "see docs/formats/catalog.md");
   failure.where = {.file = name, .line = error.source().begin.line, .offset = {}};
   return failure;
 }

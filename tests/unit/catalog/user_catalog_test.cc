@@ -71,7 +71,7 @@ source = "our rack, 2026"
 TEST(UserCatalog, NamesFileAndLineOfEveryFault) {
   const std::string gpu = "[[gpu]]\nname = \"X\"\nmemory = \"1GB\"\nmemory_bandwidth = \"1GB/s\"\n";
   const std::pair<std::string, const char*> cases[] = {
-      {"[[gpu]\n", "my.toml:1: not a TOML document"},
+      {"[[gpu]\n", "my.toml:1: not a TOML document: error while parsing"},
       {gpu, "my.toml:1: gpu 'X': 'source' is missing"},
       {gpu + "source = \"\"\n", "my.toml:5: gpu 'X': 'source' is empty"},
       {gpu + "source = \"me\"\nmemroy = 1\n", "my.toml:6: gpu 'X': unknown key 'memroy'"},
