@@ -1,5 +1,5 @@
-// Every op x algorithm x element x reduction x number of ranks on small odd sizes, against data whose
-// result is known, and against a sum in double for random data.
+// Every op x algorithm x element x reduction x number of ranks on small odd sizes, against data
+// whose result is known, and against a sum in double for random data.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +52,13 @@ void run_case(Comm& comm, Buffers& buffers, const Call& shape, Tally& tally) {
       const Call call = buffers.call(shape, in_place, comm.rank());
       fill_input(call, comm.rank(), comm.ranks(), const_cast<std::byte*>(call.send));
       find_algorithm(call.op, algorithm)(comm, call);
-      tally.wrong += count_wrong(call, comm.rank(), comm.ranks());
+      const std::uint64_t wrong = count_wrong(call, comm.rank(), comm.ranks());
+      if (wrong > 0 && tally.wrong == 0)  // in a child: only the output reaches the reader
+        std::fprintf(stderr, "rank %d of %d: %s %s %s %s count %zu in place %d: %lu wrong\n",
+                     comm.rank(), comm.ranks(), algorithm_name(algorithm), op_name(call.op),
+                     element_name(call.element), reduction_name(call.reduction), call.count,
+                     in_place, wrong);
+      tally.wrong += wrong;
       ++tally.calls;
     }
 }
@@ -67,8 +73,8 @@ void run_all_cases(Comm& comm, Tally& tally) {
         if (!reduces(op) && reduction != Reduction::kSum) continue;
         Call shape = {.op = op, .element = element, .reduction = reduction};
         shape.root = comm.ranks() - 1;
-        for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{13},
-                                        std::size_t{1003}}) {
+        for (const std::size_t count :
+             {std::size_t{0}, std::size_t{1}, std::size_t{13}, std::size_t{1003}}) {
           shape.count = count;
           run_case(comm, buffers, shape, tally);
         }
@@ -128,7 +134,7 @@ struct Reference {
   double tolerance;
 };
 Reference reference(Element element, int ranks, std::size_t count) {
-  const double unit = element == Element::kBf16   ? std::ldexp(1, -8)
+  const double unit = element == Element::kBf16  ? std::ldexp(1, -8)
                       : element == Element::kF32 ? std::ldexp(1, -24)
                                                  : std::ldexp(1, -53);
   Reference r = {std::vector<double>(count, 0.0), unit * ranks * ranks};
@@ -156,8 +162,11 @@ void sum_random(Comm& comm, Element element, const Cells& cells) {
   const Reference expected = reference(element, comm.ranks(), kCount);
   const std::vector<double> own = random_values(comm.rank(), kCount);
   std::vector<std::byte> send(kCount * 8), recv(kCount * 8);
-  const Call call = {.op = Op::kAllReduce, .element = element, .count = kCount,
-                     .send = send.data(),  .recv = recv.data()};
+  const Call call = {.op = Op::kAllReduce,
+                     .element = element,
+                     .count = kCount,
+                     .send = send.data(),
+                     .recv = recv.data()};
   for (std::size_t i = 0; i < kCount; ++i)
     store_element(element, send.data() + call.bytes(i), own[i]);
   std::size_t cell = 1 + static_cast<std::size_t>(comm.rank());
@@ -177,9 +186,8 @@ TEST(RandomData, SumsAreNearTheSumInDoubleAndTheSameOnEveryRank) {
     for (const std::size_t ranks : {2u, 3u, 4u, 5u, 8u}) {
       const std::size_t algorithms = algorithms_for(Op::kAllReduce).size();
       const Cells cells(1 + algorithms * ranks);
-      const Ended ended = in_processes(static_cast<int>(ranks), [&](Comm& comm) {
-        sum_random(comm, element, cells);
-      });
+      const Ended ended = in_processes(static_cast<int>(ranks),
+                                       [&](Comm& comm) { sum_random(comm, element, cells); });
       ASSERT_TRUE(ended.ok());
       EXPECT_EQ(cells[0], 0u) << element_name(element) << " on " << ranks << " ranks";
       for (std::size_t row = 0; row < algorithms; ++row)

@@ -19,10 +19,10 @@ std::vector<const Kernels*> all_sets() {
 
 float f16_value(std::uint16_t half) {
   const int exponent = (half >> 10) & 31, fraction = half & 1023;
-  const float magnitude =
-      exponent == 31  ? (fraction != 0 ? NAN : INFINITY)
-      : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                      : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  const float magnitude = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
+                          : exponent == 0
+                              ? std::ldexp(static_cast<float>(fraction), -24)
+                              : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
   return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 float bf16_value(std::uint16_t half) {
@@ -62,6 +62,8 @@ TEST(Kernels, HalvesAreRoundedOnceToNearestEven) {
 
 // IEEE 754 by hand: ties to even, the largest half, the smallest subnormal.
 TEST(Kernels, ScalarConversionsOfKnownNumbers) {
+  EXPECT_EQ(f16_of(0.0F), 0x0000);
+  EXPECT_EQ(f16_of(-0.0F), 0x8000);
   EXPECT_EQ(f16_of(1.0F), 0x3c00);
   EXPECT_EQ(f16_of(-2.0F), 0xc000);
   EXPECT_EQ(f16_of(65504.0F), 0x7bff);
@@ -86,7 +88,8 @@ TEST(Kernels, EverySetGivesTheSameBits) {
         const std::size_t count = 4096 / element_bytes(element) - 3;
         std::vector<std::uint8_t>& result = set == all_sets().front() ? first : other;
         std::vector<std::uint8_t>& result2 = set == all_sets().front() ? first2 : other2;
-        set->reduction(element, reduction)(result.data(), result2.data(), a.data(), b.data(), count);
+        set->reduction(element, reduction)(result.data(), result2.data(), a.data(), b.data(),
+                                           count);
         const std::size_t bytes = count * element_bytes(element);
         EXPECT_EQ(std::memcmp(result.data(), first.data(), bytes), 0) << set->instruction_set;
         EXPECT_EQ(std::memcmp(result2.data(), first.data(), bytes), 0) << set->instruction_set;

@@ -16,7 +16,7 @@ namespace comm_probe::measure::local {
 class Cells {
  public:
   explicit Cells(std::size_t count)
-      : memory_(std::move(*SharedMemory::map(count * sizeof(std::uint64_t), false))) {}
+      : memory_(SharedMemory::map(count * sizeof(std::uint64_t), false).value()) {}
   std::atomic<std::uint64_t>& operator[](std::size_t index) const {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(memory_.data())[index];
   }

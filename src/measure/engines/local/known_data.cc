@@ -161,8 +161,8 @@ std::uint16_t f16_of(float value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00U);
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude >= 65520.0) return static_cast<std::uint16_t>(sign | 0x7c00U);
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
+  int exponent = -13;  // of zero: any subnormal one
+  if (magnitude > 0) std::frexp(magnitude, &exponent);
   const int unit = std::max(exponent - 11, -24);  // 11 significant bits, at least 2^-24
   const auto units = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(magnitude, -unit)));
   // subnormal: units count 2^-24; a carry out of the fraction raises the exponent by itself
