@@ -41,6 +41,7 @@ struct Plan {
   int warmup = 5;
   int blocks = 9;
   bool check = true;
+  bool with_in_place = true;  // false: only out of place, `in_place` stays empty
   RankAverage average = RankAverage::kMean;
 };
 

@@ -42,7 +42,7 @@ class RankSession {
   void run() {
     for (std::size_t at = 0; at < session_.steps.size(); ++at) {
       measure(at, false);
-      measure(at, true);
+      if (session_.plan.with_in_place) measure(at, true);
       session_.table.finished(comm_.rank())
           .store(static_cast<std::uint32_t>(at + 1), std::memory_order_release);
     }
