@@ -19,6 +19,25 @@ struct CalcFlags {
   std::string compare = {};
 };
 
+core::Json link_json(const model::Link& link) {
+  return {{"alpha_us", core::json_number(link.alpha.in_us())},
+          {"beta_GBps", core::json_number(link.beta.in_GBps())}};
+}
+
+int finish(const Shell& shell, const CalcQuestion& question, core::Document document) {
+  const model::Fabric& fabric = question.fabric;
+  document.result["links"] = {{"inside", link_json(fabric.link)}};
+  if (fabric.inter) {
+    document.result["links"]["between"] = link_json(*fabric.inter);
+    document.result["links"]["ranks_per_node"] = fabric.ranks_per_node;
+  }
+  document.result["links"]["basis"] = basis_name(fabric.basis);
+  document.result["links"]["source"] = fabric.source;
+  document.inputs = question.inputs;
+  document.caveats = question.caveats;
+  return shell.finish(document);
+}
+
 int calc_one(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
   if (flags.range.is_given())
     return shell.fail(core::input_error("-b, -e and -f belong to --sweep", "add --sweep"));
@@ -26,7 +45,7 @@ int calc_one(const Shell& shell, const CalcFlags& flags, const CalcQuestion& que
   if (!size) return shell.fail(size.error());
   const auto ledger = question.price(*size);
   if (!ledger) return shell.fail(ledger.error());
-  return shell.finish(ledger_document(*ledger));
+  return finish(shell, question, ledger_document(*ledger));
 }
 
 int calc_sweep(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
@@ -38,7 +57,7 @@ int calc_sweep(const Shell& shell, const CalcFlags& flags, const CalcQuestion& q
     if (!ledger) return shell.fail(ledger.error());
     ledgers.push_back(std::move(ledger).value());
   }
-  return shell.finish(sweep_document(ledgers));
+  return finish(shell, question, sweep_document(ledgers));
 }
 
 int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
@@ -52,10 +71,10 @@ int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion&
   if (!comparison) return shell.fail(comparison.error());
   for (model::Ledger& ledger : comparison->ledgers)
     ledger.rejected = model::alternatives(ledger, question.fabric);
-  return shell.finish(compare_document(*comparison));
+  return finish(shell, question, compare_document(*comparison));
 }
 
-int calc(const Shell& shell, const CalcFlags& flags) {
+int calc(const Shell& shell, CalcFlags& flags) {
   const auto question = flags.request.question();
   if (!question) return shell.fail(question.error());
   if (flags.sweep && !flags.compare.empty())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/method_name.h"
+#include "core/finding_table.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -31,6 +32,12 @@ void CalcRequest::add_to(CLI::App& app) {
                                      "link between nodes, the share of one GPU (default: --beta)");
   app.add_option("--gpus-per-node", gpus_per_node_, "ranks in one node (default: all)")
       ->type_name("G");
+  app.add_option("--machine", machine_,
+                 "links of a machine of the catalog (`comm-probe machines`) instead of --beta")
+      ->type_name("NAME");
+  app.add_option("--nodes", nodes_, "number of such machines (default: as many as -n needs)")
+      ->type_name("N");
+  catalog_.add_to(app);
   app.add_option("--algo", algorithm_,
                  "ring, tree, nccl-tree, double-tree, recursive-doubling, one-shot, two-shot, "
                  "hierarchical, nvls, direct, bruck; auto = the fastest (default: ring, "
@@ -66,7 +73,9 @@ std::optional<model::Link> CalcRequest::inter_link() const {
                      inter_beta_option_->count() > 0 ? inter_beta_ : beta_};
 }
 
-core::Result<model::Fabric> CalcRequest::fabric() const {
+core::Result<model::Fabric> CalcRequest::given_fabric() const {
+  if (nodes_)
+    return input_error("--nodes belongs to --machine", "give -n RANKS and --gpus-per-node G");
   if (alpha_option_->count() == 0) return input_error("alpha is missing", kLinkHint);
   if (beta_option_->count() == 0) return input_error("beta is missing", kLinkHint);
   if (gpus_per_node_.value_or(1) < 1)
@@ -78,23 +87,81 @@ core::Result<model::Fabric> CalcRequest::fabric() const {
       .link = {alpha_, beta_}, .inter = inter_link(), .ranks_per_node = gpus_per_node_.value_or(0)};
 }
 
-core::Result<CalcQuestion> CalcRequest::question() const {
-  const auto op = this->op();
-  if (!op) return op.error();
+core::Result<const catalog::Machine*> CalcRequest::machine() {
+  if (beta_option_->count() + inter_beta_option_->count() > 0 || gpus_per_node_)
+    return input_error("--machine brings its own --beta, --inter-beta and --gpus-per-node",
+                       "leave them out, or leave --machine out");
+  const auto catalog = catalog_.load();
+  if (!catalog) return catalog.error();
+  return (*catalog)->machine(machine_);
+}
+
+core::Result<model::MachineRanks> CalcRequest::machine_ranks(
+    const catalog::Machine& machine) const {
+  if (nodes_ && (*nodes_ < 1 || *nodes_ > model::kMostRanks / machine.gpus))
+    return input_error(
+        fmt::format("--nodes {} is outside 1 to {}", *nodes_, model::kMostRanks / machine.gpus));
+  if (!ranks_) return model::MachineRanks{machine.gpus * nodes_.value_or(1), nodes_.value_or(1)};
   const auto ranks = this->ranks();
   if (!ranks) return ranks.error();
-  const auto protocol = parse_protocol(protocol_);
-  if (!protocol) return protocol.error();
-  auto fabric = this->fabric();
+  return model::MachineRanks{*ranks, nodes_.value_or((*ranks + machine.gpus - 1) / machine.gpus)};
+}
+
+core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
+  const auto machine = this->machine();
+  if (!machine) return machine.error();
+  const auto ranks = machine_ranks(**machine);
+  if (!ranks) return ranks.error();
+  auto fabric = model::fabric_of(**machine, *ranks, question.protocol);
   if (!fabric) return fabric.error();
-  CalcQuestion question{.collective = {*op, *ranks, {}},
-                        .fabric = std::move(fabric).value(),
-                        .wants_fastest = algorithm_ == "auto",
-                        .protocol = *protocol};
-  if (algorithm_.empty() || question.wants_fastest) return question;
+  question.collective.ranks = ranks->ranks;
+  question.fabric = std::move(fabric).value();
+  if (const auto file = catalog_.input()) question.inputs.push_back(*file);
+  const bool has_alpha = alpha_option_->count() > 0, has_inter = inter_alpha_option_->count() > 0;
+  if (has_alpha) question.fabric.link.alpha = alpha_;
+  if (has_inter && question.fabric.inter) question.fabric.inter->alpha = inter_alpha_;
+  if (!has_alpha || (question.fabric.inter && !has_inter))
+    question.caveats.push_back(
+        core::make_caveat("calc.alpha-assumed", "alpha was not given",
+                          "small sizes are only as good as NCCL's constant for one step", false));
+  if (model::can_reduce_in_switch(**machine))
+    question.caveats.push_back(core::make_caveat(
+        "calc.nccl-not-priced", "NCCL's own choice and efficiency (NVLS in the NVSwitch)",
+        "this is the named algorithm on bare links; NCCL may be faster or slower", false));
+  return true;
+}
+
+core::Result<bool> CalcRequest::take_links(CalcQuestion& question) const {
+  const auto ranks = this->ranks();
+  if (!ranks) return ranks.error();
+  auto fabric = given_fabric();
+  if (!fabric) return fabric.error();
+  question.collective.ranks = *ranks;
+  question.fabric = std::move(fabric).value();
+  return true;
+}
+
+core::Result<bool> CalcRequest::take_algorithm(CalcQuestion& question) const {
+  question.wants_fastest = algorithm_ == "auto";
+  if (algorithm_.empty() || question.wants_fastest) return true;
   const auto algorithm = parse_algorithm(algorithm_);
   if (!algorithm) return algorithm.error();
   question.algorithm = *algorithm;
+  return true;
+}
+
+core::Result<CalcQuestion> CalcRequest::question() {
+  CalcQuestion question;
+  const auto op = this->op();
+  if (!op) return op.error();
+  question.collective.op = *op;
+  const auto protocol = parse_protocol(protocol_);
+  if (!protocol) return protocol.error();
+  question.protocol = *protocol;
+  const auto links = machine_.empty() ? take_links(question) : take_machine(question);
+  if (!links) return links.error();
+  const auto algorithm = take_algorithm(question);
+  if (!algorithm) return algorithm.error();
   return question;
 }
 

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/catalog_option.h"
 #include "cli/shell.h"
-#include "model/closed_form.h"
+#include "model/machine_fabric.h"
 
 namespace comm_probe::cli {
 
@@ -18,6 +19,8 @@ struct CalcQuestion {
   std::optional<model::Algorithm> algorithm = {};  // nothing: the usual one
   bool wants_fastest = false;                      // --algo auto
   model::Protocol protocol = model::Protocol::kSimple;
+  std::vector<core::InputRecord> inputs = {};  // a catalog file
+  std::vector<core::Caveat> caveats = {};
 
   // Fails where the algorithm does not exist for the operation or cannot serve these ranks.
   core::Result<model::Ledger> price(core::Bytes bytes) const;
@@ -29,14 +32,20 @@ class CalcRequest {
   void add_to(CLI::App& app);
 
   // Fails with the flag that is missing or wrong.
-  core::Result<CalcQuestion> question() const;
+  core::Result<CalcQuestion> question();
   // Fails where -s was not given.
   core::Result<core::Bytes> size() const;
 
  private:
   core::Result<model::Op> op() const;
   core::Result<int> ranks() const;
-  core::Result<model::Fabric> fabric() const;
+  core::Result<model::Fabric> given_fabric() const;
+  core::Result<const catalog::Machine*> machine();
+  core::Result<model::MachineRanks> machine_ranks(const catalog::Machine& machine) const;
+  // The links, ranks and caveats of --machine.
+  core::Result<bool> take_machine(CalcQuestion& question);
+  core::Result<bool> take_links(CalcQuestion& question) const;
+  core::Result<bool> take_algorithm(CalcQuestion& question) const;
   std::optional<model::Link> inter_link() const;
 
   std::string op_ = {};
@@ -45,6 +54,9 @@ class CalcRequest {
   core::Duration alpha_ = {}, inter_alpha_ = {};
   core::Bandwidth beta_ = {}, inter_beta_ = {};
   std::optional<int> gpus_per_node_ = {};
+  std::string machine_ = {};
+  std::optional<int> nodes_ = {};
+  CatalogOption catalog_ = {};
   std::string algorithm_ = {};
   std::string protocol_ = "simple";
   CLI::Option* size_option_ = nullptr;

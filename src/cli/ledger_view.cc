@@ -158,7 +158,7 @@ std::vector<core::Block> ledger_blocks(const Ledger& ledger) {
   if (ledger.time() <= core::Duration()) return {};
   std::vector<core::Block> blocks = {summary(ledger)};
   if (has_two_links(ledger)) {
-    blocks.emplace_back(core::Heading{"Terms"});
+    blocks.emplace_back(core::Heading{"Cost tree"});
     blocks.emplace_back(tree_table(ledger));
   }
   blocks.emplace_back(core::Heading{"What helps"});
@@ -168,9 +168,10 @@ std::vector<core::Block> ledger_blocks(const Ledger& ledger) {
 }
 
 std::vector<core::Block> ledger_details(const Ledger& ledger) {
-  std::vector<core::Block> blocks = {core::Heading{"Cost tree"}, tree_table(ledger),
-                                     core::Heading{"Where steps and bytes come from"},
-                                     reasons(ledger)};
+  std::vector<core::Block> blocks;
+  if (!has_two_links(ledger)) blocks = {core::Heading{"Cost tree"}, tree_table(ledger)};
+  blocks.emplace_back(core::Heading{"Where steps and bytes come from"});
+  blocks.emplace_back(reasons(ledger));
   if (ledger.rejected.empty()) return blocks;
   blocks.emplace_back(core::Heading{"Not taken"});
   blocks.emplace_back(rejected_table(ledger));

@@ -52,6 +52,7 @@ std::span<const CaveatEntry> bench_caveats();
 std::span<const FindingEntry> link_findings();
 std::span<const CaveatEntry> link_caveats();
 std::span<const CaveatEntry> input_caveats();
+std::span<const CaveatEntry> calc_caveats();
 std::span<const TermEntry> terms();
 
 }  // namespace comm_probe::core

@@ -57,6 +57,28 @@ std::vector<std::string> bandwidth_advice(const Ledger& ledger, const Savings& s
                   format_duration(saved.half_alpha), total)};
 }
 
+// Close to the knee neither side rules.
+std::vector<std::string> balanced_advice(const Ledger& ledger, const Savings& saved) {
+  const std::string total = format_duration(ledger.time());
+  return {
+      fmt::format("both sides count here: half the alpha or half the steps would save {} of {}, "
+                  "twice the bandwidth or half the bytes {}",
+                  format_duration(saved.half_alpha), total, format_duration(saved.twice_beta)),
+      fmt::format("merging calls helps: every further call of this size that joins this one "
+                  "saves {}",
+                  format_duration(saved.per_merged_call))};
+}
+
+// A side that holds less than this share of the time is said not to help.
+constexpr double kMinorShare = 0.25;
+
+std::vector<std::string> advice_by_side(const Ledger& ledger) {
+  const Savings saved = savings(ledger);
+  if (ledger.latency_share() > 1 - kMinorShare) return latency_advice(ledger, saved);
+  if (ledger.latency_share() < kMinorShare) return bandwidth_advice(ledger, saved);
+  return balanced_advice(ledger, saved);
+}
+
 }  // namespace
 
 Savings savings(const Ledger& ledger) {
@@ -65,9 +87,7 @@ Savings savings(const Ledger& ledger) {
 
 std::vector<std::string> advice(const Ledger& ledger) {
   if (ledger.time() <= core::Duration()) return {};
-  const Savings saved = savings(ledger);
-  auto lines =
-      ledger.is_latency_bound() ? latency_advice(ledger, saved) : bandwidth_advice(ledger, saved);
+  std::vector<std::string> lines = advice_by_side(ledger);
   add_algorithms(ledger, lines);
   return lines;
 }

@@ -17,22 +17,22 @@ double others(int n) { return static_cast<double>(n - 1) / n; }
 // all_gather or reduce_scatter.
 Part ring_pass(std::string name, int n, const Link& link, double share = 1) {
   return {std::move(name), static_cast<double>(n - 1), others(n) * share, link,
-          fmt::format("n-1 = {} steps; each rank passes on (n-1)/n of {}", n - 1,
-                      share == 1 ? "the message" : "its part of the message")};
+          fmt::format("n-1 = {} step{}; each rank passes on (n-1)/n of {}", n - 1,
+                      n == 2 ? "" : "s", share == 1 ? "the message" : "its part of the message")};
 }
 
 core::Result<Parts> ring_all_reduce(const Placement& at) {
-  return Parts{ring_pass("reduce_scatter around the ring", at.ranks, at.slowest),
-               ring_pass("all_gather around the ring", at.ranks, at.slowest)};
+  return Parts{ring_pass("reduce_scatter around the ring", at.ranks, at.railed),
+               ring_pass("all_gather around the ring", at.ranks, at.railed)};
 }
 core::Result<Parts> ring_all_gather(const Placement& at) {
-  return Parts{ring_pass("all_gather around the ring", at.ranks, at.slowest)};
+  return Parts{ring_pass("all_gather around the ring", at.ranks, at.railed)};
 }
 core::Result<Parts> ring_reduce_scatter(const Placement& at) {
-  return Parts{ring_pass("reduce_scatter around the ring", at.ranks, at.slowest)};
+  return Parts{ring_pass("reduce_scatter around the ring", at.ranks, at.railed)};
 }
 core::Result<Parts> chain(const Placement& at) {
-  return Parts{{"pipeline along the ring", static_cast<double>(at.ranks - 1), 1, at.slowest,
+  return Parts{{"pipeline along the ring", static_cast<double>(at.ranks - 1), 1, at.railed,
                 fmt::format("n-1 = {} hops to the last rank; the message passes each link once",
                             at.ranks - 1)}};
 }
@@ -85,7 +85,7 @@ core::Result<Parts> nccl_tree_all_reduce(const Placement& at) {
   return require_even(
       at, {{"chain inside the node, up and down", 2.0 * in_chain, 0, at.intra,
             fmt::format("2(p-1) = {} steps; its bytes pass while the tree works", 2 * in_chain)},
-           {"tree over the nodes, up and down", 2.0 * levels, 2, at.slowest,
+           {"tree over the nodes, up and down", 2.0 * levels, 2, at.railed,
             fmt::format("2*log2 N = {} steps; S up and S down pass each rank", 2 * levels)}});
 }
 

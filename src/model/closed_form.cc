@@ -124,6 +124,8 @@ core::Result<bool> check(const Collective& collective, const Fabric& fabric) {
         fmt::format("{} ranks are outside 1 to {}", collective.ranks, kMostRanks));
   if (fabric.ranks_per_node < 0)
     return core::input_error(fmt::format("{} ranks per node is below 1", fabric.ranks_per_node));
+  if (!(fabric.rails >= 1 && fabric.rails <= kMostRanks))
+    return core::input_error(fmt::format("{} rails are outside 1 to {}", fabric.rails, kMostRanks));
   const auto too_slow = [](const Link& link) {
     return link.beta < Bandwidth::from_bytes_per_second(1);
   };
@@ -138,6 +140,7 @@ core::Result<Ledger> price(const Collective& collective, const Method& method,
   if (!checked) return checked.error();
   auto parts = parts_of(collective, method, fabric);
   if (!parts) return parts.error();
+  std::erase_if(*parts, [](const Part& part) { return part.steps == 0 && part.share == 0; });
   apply_protocol(*parts, method.protocol);
   Ledger ledger = ledger_of(collective, method, *parts);
   if (parts->empty()) ledger.link = fabric.link;
@@ -151,7 +154,8 @@ Algorithm usual_algorithm(const Collective& collective, const Fabric& fabric) {
   if (!fabric.inter || find_recipe(collective.op, Algorithm::kHierarchical) == nullptr)
     return Algorithm::kRing;
   const Placement at = place(collective.ranks, fabric);
-  return at.nodes > 1 && at.is_even ? Algorithm::kHierarchical : Algorithm::kRing;
+  return at.nodes > 1 && at.ranks_per_node > 1 && at.is_even ? Algorithm::kHierarchical
+                                                             : Algorithm::kRing;
 }
 
 core::Result<Ledger> price_fastest(const Collective& collective, Protocol protocol,

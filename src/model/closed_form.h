@@ -23,7 +23,7 @@ struct Method {
 
 inline constexpr int kMostRanks = 1 << 24;
 
-// Refuses ranks outside 1..kMostRanks, a link below 1 B/s, ranks per node below 0.
+// Refuses ranks outside 1..kMostRanks, a link below 1 B/s, ranks per node below 0, rails below 1.
 core::Result<bool> check(const Collective& collective, const Fabric& fabric);
 
 // Refuses what `check` refuses, a combination that does not exist (the message lists those that

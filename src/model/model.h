@@ -6,6 +6,13 @@
 //   algorithms.h   every algorithm as parts: steps x alpha + share x S / beta
 //   closed_form.h  price(): a Ledger; knee, 90 % plateau; ClosedForm, the CostModel of given links
 //   protocol.h     payload shares of LL, LL128, Simple
+//   compare.h      algorithms side by side, crossovers solved
+//   machine_fabric.h  the links of a machine of the catalog
+//   merge.h, buckets.h  many calls or one; DDP buckets and what hides behind the backward pass
+//   rdma_paths.h   TCP, staged RDMA, GPUDirect RDMA: copies, host memory, ceilings
+//   rdma.h         timers and states of queue pairs
+//   island.h       what the capacity of an island allows; fit.h, shape.h, paired.h: from measured
+//                  samples back to alpha and beta, steps, and differences that are no noise
 //   advice.h       what helps on this side of the knee
 //   ledger.h       the prediction as a tree of named terms
 //
@@ -15,8 +22,18 @@
 
 #include "model/advice.h"
 #include "model/algorithms.h"
+#include "model/buckets.h"
 #include "model/closed_form.h"
 #include "model/collective.h"
+#include "model/compare.h"
 #include "model/fabric.h"
+#include "model/fit.h"
+#include "model/island.h"
 #include "model/ledger.h"
+#include "model/machine_fabric.h"
+#include "model/merge.h"
+#include "model/paired.h"
 #include "model/protocol.h"
+#include "model/rdma.h"
+#include "model/rdma_paths.h"
+#include "model/shape.h"

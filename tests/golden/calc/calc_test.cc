@@ -106,6 +106,22 @@ TEST(Calc, LlDoublesTheBandwidthTerm) {
                    2 * simple.at("bandwidth_us").get<double>());
 }
 
+TEST(CalcMachine, LinksComeFromTheCatalog) {
+  const auto run = run_binary(
+      {"calc", "all_reduce", "--machine", "dgx-h100", "--nodes", "2", "-s", "1GB", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  const json& result = document.at("result");
+  EXPECT_EQ(result.at("algorithm"), "hierarchical");
+  EXPECT_EQ(result.at("ranks"), 16);
+  EXPECT_EQ(result["links"]["inside"].at("beta_GBps"), 450.0);
+  EXPECT_EQ(result["links"]["between"].at("beta_GBps"), 50.0);
+  EXPECT_EQ(result["links"].at("basis"), "catalog");
+  ASSERT_EQ(document.at("caveats").size(), 2u);
+  EXPECT_EQ(document["caveats"][0].at("id"), "calc.alpha-assumed");
+  EXPECT_EQ(document["caveats"][1].at("id"), "calc.nccl-not-priced");
+}
+
 TEST(CalcPath, ThreePathsOfTheContract) {
   const json result = result_of({"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "4"});
   EXPECT_EQ(result.at("direction"), "one way");
@@ -158,6 +174,11 @@ TEST(Calc, BadUsageIsOneLineAndStatus2) {
       {with(kFrontExample, {"--sweep", "-b", "2G", "-e", "1G"}), "is above"},
       {with(kFrontExample, {"--compare", "ring,"}), "unknown algorithm ''"},
       {with(kFrontExample, {"--compare", "ring/lll"}), "unknown protocol 'lll'"},
+      {with(kFrontExample, {"--nodes", "2"}), "--nodes belongs to --machine"},
+      {with(kFrontExample, {"--machine", "dgx-h100"}), "--machine brings its own --beta"},
+      {{"calc", "all_reduce", "--machine", "dgx-h10", "-s", "1GB"}, "did you mean 'dgx-h100'"},
+      {{"calc", "all_reduce", "--machine", "dgx-h100", "-n", "9", "-s", "1GB"}, "evenly"},
+      {{"calc", "all_reduce", "--machine", "dgx-h100", "--nodes", "0", "-s", "1GB"}, "--nodes 0"},
       {{"calc", "path", "--gpu", "A1000", "--nic", "NDR"}, "did you mean"},
       {{"calc", "path", "--gpu", "A100", "--nic", "NDX"}, "unknown NIC 'NDX'"},
       {{"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "9"}, "not a generation"},

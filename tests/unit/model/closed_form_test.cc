@@ -40,6 +40,14 @@ TEST(Advice, SaysWhatHelpsAndWhatDoesNot) {
                                "a faster link helps: twice the bandwidth would save 35 ms")));
 }
 
+TEST(Advice, SaysBothAtTheKnee) {
+  const Ledger knee = priced({Op::kAllReduce, 8, 2_MB}, {Algorithm::kRing}, kInfiniBand);
+  EXPECT_THAT(advice(knee),
+              testing::Contains(testing::HasSubstr(
+                  "both sides count here: half the alpha or half the steps would "
+                  "save 70 us of 280 us, twice the bandwidth or half the bytes 70 us")));
+}
+
 TEST(ClosedForm, OneRankIsFree) {
   for (const Recipe& recipe : recipes()) {
     const Ledger ledger = priced({recipe.op, 1, 1_GB}, {recipe.algorithm}, kInfiniBand);
