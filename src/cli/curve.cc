@@ -8,10 +8,12 @@
 #include <list>
 
 #include "catalog/catalog.h"
+#include "cli/baseline_view.h"
 #include "cli/curve_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
 
 namespace comm_probe::cli {
@@ -117,7 +119,34 @@ void add_judgement_caveats(Document& document, const std::vector<JudgedReading>&
         without_reference.front().effect, false));
 }
 
-Document document_of(const Inputs& inputs, const std::vector<JudgedReading>& judged) {
+struct Judged {
+  std::vector<JudgedReading> readings = {};
+  std::vector<diagnose::Comparison> comparisons = {};  // with the baseline, where there is one
+};
+
+core::Json curve_with_baseline(const JudgedCurve& curve, const Judged& judged) {
+  core::Json json = curve_json(curve);
+  for (const diagnose::Comparison& comparison : judged.comparisons)
+    if (comparison.curve == &curve) json["baseline"] = comparison_json(comparison);
+  return json;
+}
+
+// A baseline is a reference: that no hardware is named does not matter then.
+void add_comparisons(Document& document, const Judged& judged) {
+  if (judged.comparisons.empty()) return;
+  std::erase_if(document.caveats,
+                [](const core::Caveat& caveat) { return caveat.id == "curve.no-reference"; });
+  for (const diagnose::Comparison& comparison : judged.comparisons) {
+    for (const auto& finding : comparison.judgement.findings) document.findings.push_back(finding);
+    for (const auto& caveat : comparison.judgement.caveats) document.caveats.push_back(caveat);
+  }
+  for (auto& block : comparison_blocks(judged.comparisons))
+    document.body.push_back(std::move(block));
+  for (auto& block : comparison_details(judged.comparisons))
+    document.details.push_back(std::move(block));
+}
+
+Document document_of(const Inputs& inputs, const Judged& judged) {
   Document document{.command = "curve"};
   add_read_caveats(document, inputs);
   core::Json curves = core::Json::array(), pairs = core::Json::array();
@@ -126,19 +155,20 @@ Document document_of(const Inputs& inputs, const std::vector<JudgedReading>& jud
     document.inputs.push_back({reading.file, reading.kind});
     for (const curve::Pair& pair : reading.pairs) pairs.push_back(pair_json(pair));
   }
-  for (const JudgedReading& reading : judged) {
+  for (const JudgedReading& reading : judged.readings) {
     for (const JudgedCurve& curve : reading.curves) {
-      curves.push_back(curve_json(curve));
+      curves.push_back(curve_with_baseline(curve, judged));
       all.push_back(&curve);
     }
     for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
   }
-  add_judgement_caveats(document, judged);
+  add_judgement_caveats(document, judged.readings);
   document.result["curves"] = std::move(curves);
   if (!pairs.empty()) document.result["pairs"] = std::move(pairs);
-  document.verdict = diagnose::verdict_of(judged);
+  document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons);
   document.body = curve_blocks(all);
   document.details = curve_details(all);
+  add_comparisons(document, judged);
   return document;
 }
 
@@ -151,9 +181,14 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!reference) return shell.fail(reference.error());
   const auto inputs = read_inputs(request.paths);
   if (!inputs) return shell.fail(inputs.error());
-  std::vector<JudgedReading> judged;
+  Judged judged;
   for (const Reading& reading : inputs->readings)
-    judged.push_back(diagnose::judge_reading(reading, *reference));
+    judged.readings.push_back(diagnose::judge_reading(reading, *reference));
+  if (request.baseline.empty()) return shell.finish(document_of(*inputs, judged));
+  const auto baseline = read_file(request.baseline);
+  if (!baseline) return shell.fail(baseline.error());
+  const JudgedReading before = diagnose::judge_reading(*baseline, *reference);
+  judged.comparisons = diagnose::compare(judged.readings, before);
   return shell.finish(document_of(*inputs, judged));
 }
 
@@ -170,6 +205,9 @@ void add_options(CLI::App& app, CurveRequest& request) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   app.add_option("--catalog", request.catalog, "a catalog of your own in addition")
+      ->type_name("FILE");
+  app.add_option("--baseline", request.baseline,
+                 "a table of the same sizes: is this run slower by more than chance explains")
       ->type_name("FILE");
   add_bandwidth(app, "--beta", request.beta, "compare with this busbw of the links");
   add_duration(app, "--alpha", request.alpha, "compare with this latency of a step (with --beta)");

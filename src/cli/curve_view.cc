@@ -33,11 +33,13 @@ core::Column right(std::string title, int weight = 10) {
 
 std::string title_of(const JudgedCurve& judged) {
   const auto& curve = *judged.curve;
-  std::string title = diagnose::name_of(curve);
-  if (!curve.devices.empty() && !curve.devices.front().name.empty())
-    title += ", " + curve.devices.front().name;
-  return fmt::format("{}  ({}:{})", title, curve.file,
-                     std::max<std::uint64_t>(1, curve.first_line));
+  const bool has_gpu = !curve.devices.empty() && !curve.devices.front().name.empty();
+  return diagnose::name_of(curve) + (has_gpu ? ", " + curve.devices.front().name : "");
+}
+
+std::string place_of(const JudgedCurve& judged) {
+  return fmt::format("{}:{}", judged.curve->file,
+                     std::max<std::uint64_t>(1, judged.curve->first_line));
 }
 
 std::string latency_text(const model::Shape& shape) {
@@ -101,6 +103,7 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
     return;
   }
   core::KeyValues facts;
+  facts.rows.emplace_back("file", place_of(judged));
   facts.rows.emplace_back("latency", latency_text(analysis.shape));
   if (analysis.shape.plateau)
     facts.rows.emplace_back("plateau", plateau_text(*analysis.shape.plateau));
@@ -145,7 +148,8 @@ core::Table overview(const Curves& curves) {
 core::KeyValues legend(const Curves& curves) {
   core::KeyValues names;
   for (std::size_t i = 0; i < curves.size(); ++i)
-    names.rows.emplace_back(std::to_string(i + 1), title_of(*curves[i]));
+    names.rows.emplace_back(std::to_string(i + 1),
+                            title_of(*curves[i]) + "  " + place_of(*curves[i]));
   return names;
 }
 

@@ -25,16 +25,13 @@ struct Worst {
   const Finding* finding = nullptr;
   int serious = 0;  // errors and warnings
 };
-Worst worst_of(std::span<const JudgedReading> readings) {
-  Worst worst;
-  for (const JudgedReading& reading : readings)
-    for (const Finding& finding : reading.judgement.findings) {
-      if (finding.severity == core::Severity::kInfo) continue;
-      ++worst.serious;
-      if (worst.finding == nullptr || finding.severity < worst.finding->severity)
-        worst.finding = &finding;
-    }
-  return worst;
+void look_at(const Judgement& judgement, Worst& worst) {
+  for (const Finding& finding : judgement.findings) {
+    if (finding.severity == core::Severity::kInfo) continue;
+    ++worst.serious;
+    if (worst.finding == nullptr || finding.severity < worst.finding->severity)
+      worst.finding = &finding;
+  }
 }
 
 std::string level_text(const JudgedCurve& judged) {
@@ -127,15 +124,20 @@ Standing standing_of(const JudgedCurve& judged) {
   return Standing::kNoReference;
 }
 
-std::string verdict_of(std::span<const JudgedReading> readings) {
-  const Worst worst = worst_of(readings);
-  const auto curves = all_curves(readings);
+std::string verdict_of(std::span<const JudgedReading> readings,
+                       std::span<const Comparison> comparisons) {
+  Worst worst;
+  for (const JudgedReading& reading : readings) look_at(reading.judgement, worst);
+  for (const Comparison& comparison : comparisons) look_at(comparison.judgement, worst);
   if (worst.finding != nullptr) {
     const std::string more =
         worst.serious > 1 ? fmt::format(" (and {} more)", worst.serious - 1) : "";
     return fmt::format("{}: {}{}", severity_name(worst.finding->severity), worst.finding->summary,
                        more);
   }
+  const std::string compared = comparison_sentence(comparisons);
+  if (!compared.empty()) return compared;
+  const auto curves = all_curves(readings);
   if (curves.empty()) return "healthy: no pair of nodes is slower than 85 % of the median";
   return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "diagnose/baseline.h"
 #include "diagnose/reading_judgement.h"
 
 namespace comm_probe::diagnose {
@@ -21,6 +22,8 @@ enum class Standing {
 const char* standing_name(Standing standing);  // "healthy" | "faulty" | "below the band" | ...
 Standing standing_of(const JudgedCurve& judged);
 
-std::string verdict_of(std::span<const JudgedReading> readings);
+// The worst finding; else how it stands against the baseline; else where the curves stand.
+std::string verdict_of(std::span<const JudgedReading> readings,
+                       std::span<const Comparison> comparisons = {});
 
 }  // namespace comm_probe::diagnose

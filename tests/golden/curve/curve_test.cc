@@ -1,0 +1,193 @@
+// `curve` as users call it: exit status, one JSON document, one error line, text that fits.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+
+// The ring of golden G1-01 (8 ranks, 10 us, 25 GB/s) as nccl-tests would print it.
+std::string ring_table(double slower = 1, const char* line_end = "\n") {
+  std::string text =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong";
+  text += line_end;
+  for (double size = 8; size <= 1 << 30; size *= 2) {
+    const double us = (140 + size * 1.75 / 25e3) * slower;
+    char row[200];
+    std::snprintf(row, sizeof row,
+                  "%12.0f %12.0f     float     sum      -1 %10.2f %8.2f %8.2f      0 %10.2f %8.2f "
+                  "%8.2f      0",
+                  size, size / 4, us, size / us / 1e3, size / us / 1e3 * 1.75, us, size / us / 1e3,
+                  size / us / 1e3 * 1.75);
+    text += row;
+    text += line_end;
+  }
+  return text;
+}
+
+class CurveCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("comm-probe-curve-" + std::to_string(::getpid()) + "-" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  // Exit status 2, nothing on stdout, one line on stderr that names the file.
+  void expect_refused(const std::string& path) const {
+    const BinaryRun run = run_binary({"curve", path});
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(run.out, "") << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+    EXPECT_NE(run.err.find(path), std::string::npos) << run;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(CurveCommand, FitsTheRingThatWasPrinted) {
+  const BinaryRun run = run_binary({"curve", write("all_reduce_ring.txt", ring_table()), "--json"});
+  EXPECT_EQ(run.status, 0) << run;
+  const json curve = json::parse(run.out).at("result").at("curves").at(0);
+  EXPECT_EQ(curve.at("op"), "all_reduce");
+  EXPECT_EQ(curve.at("ranks"), 8);
+  EXPECT_EQ(curve.at("dtype"), "float");
+  EXPECT_EQ(curve.at("rows").size(), 56U);
+  EXPECT_EQ(curve.at("rows").at(1).at("in_place"), true);
+  const json& fit = curve.at("fit");
+  EXPECT_NEAR(fit.at("alpha_us"), 10, 0.01);
+  EXPECT_NEAR(fit.at("beta_GBps"), 25, 0.01);
+  EXPECT_NEAR(fit.at("knee_bytes"), 2e6, 2e3);
+  EXPECT_NEAR(fit.at("plateau90_bytes"), 18e6, 2e4);
+  EXPECT_NEAR(fit.at("plateau_busbw_GBps"), 24.9, 0.1);
+  EXPECT_GT(fit.at("r2"), 0.9999);
+}
+
+TEST_F(CurveCommand, WithoutAReferenceItIsConsistentAndSaysHowToNameOne) {
+  const BinaryRun run = run_binary({"curve", write("all_reduce.txt", ring_table())});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_NE(run.out.find("\nconsistent: no reference named"), std::string::npos) << run;
+  EXPECT_NE(run.out.find("--machine"), std::string::npos) << run;
+}
+
+TEST_F(CurveCommand, AgainstAlphaAndBeta) {
+  const std::string path = write("all_reduce.txt", ring_table());
+  const BinaryRun good = run_binary({"curve", path, "--alpha", "10us", "--beta", "25GB/s"});
+  EXPECT_EQ(good.status, 0) << good;
+  EXPECT_EQ(good.out.rfind("healthy:", 0), 0U) << good;
+  const BinaryRun slow = run_binary({"curve", path, "--beta", "50GB/s", "--json"});
+  EXPECT_EQ(slow.status, 1) << slow;
+  const json finding = json::parse(slow.out).at("findings").at(0);
+  EXPECT_EQ(finding.at("id"), "curve.plateau-low");
+  EXPECT_NEAR(finding.at("expected").at("value"), 40, 1e-9);  // 80 % of 50, golden G6-11
+  EXPECT_EQ(finding.at("evidence").at(0).at("source"), path);
+  const BinaryRun late =
+      run_binary({"curve", path, "--alpha", "2us", "--beta", "25GB/s", "--json"});
+  EXPECT_EQ(late.status, 1) << late;
+  EXPECT_EQ(json::parse(late.out).at("findings").at(0).at("id"), "curve.latency-high");
+}
+
+TEST_F(CurveCommand, AgainstAMachine) {
+  const std::string path = write("all_reduce.txt", ring_table());
+  const BinaryRun run =
+      run_binary({"curve", path, "--machine", "dgx-h100", "--nodes", "1", "--json"});
+  EXPECT_EQ(run.status, 1) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document.at("findings").at(0).at("id"), "curve.plateau-low");
+  EXPECT_NEAR(document.at("result").at("curves").at(0).at("reference").at("ring_busbw_GBps"), 450,
+              1e-9);
+  EXPECT_EQ(document.at("result").at("curves").at(0).at("reference").at("priced"), false);
+  EXPECT_EQ(run_binary({"curve", path, "--machine", "dgx-h1000"}).status, 2);
+}
+
+TEST_F(CurveCommand, RefusesWhatIsNotATable) {
+  expect_refused(write("empty.txt", ""));
+  expect_refused(write("picture.txt", "\x89PNG\r\n\x1a\n" + std::string(3000, '\x01')));
+  expect_refused(write("notes.txt", "the cluster was slow today\nreally\n"));
+  std::string utf16 = "\xff\xfe";
+  for (const char c : ring_table()) utf16 += {c, '\0'};
+  expect_refused(write("utf16.txt", utf16));
+  expect_refused((folder_ / "absent.txt").string());
+}
+
+TEST_F(CurveCommand, RefusesTwoGigabytesOfZerosAtOnce) {
+  const std::string path = write("zeros.txt", "");
+  std::filesystem::resize_file(path, 2ULL << 30);  // sparse
+  expect_refused(path);
+}
+
+TEST_F(CurveCommand, CarriageReturnsLimitTheConclusion) {
+  const BinaryRun run =
+      run_binary({"curve", write("all_reduce.txt", ring_table(1, "\r\n")), "--json"});
+  EXPECT_EQ(run.status, 5) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document.at("result").at("curves").at(0).at("rows").size(), 56U);
+  EXPECT_EQ(document.at("caveats").at(0).at("id"), "input.line-endings");
+}
+
+TEST_F(CurveCommand, ACutRowLimitsTheConclusion) {
+  const std::string whole = ring_table();
+  const BinaryRun run =
+      run_binary({"curve", write("all_reduce.txt", whole.substr(0, whole.size() - 60)), "--json"});
+  EXPECT_EQ(run.status, 5) << run;
+  const json document = json::parse(run.out);
+  EXPECT_GE(document.at("result").at("curves").at(0).at("rows").size(), 54U);
+  EXPECT_EQ(document.at("caveats").at(0).at("id"), "input.truncated");
+}
+
+TEST_F(CurveCommand, OneUnreadableFileAmongSeveral) {
+  const std::string good = write("all_reduce.txt", ring_table());
+  const std::string bad = write("picture.txt", "\x89PNG\r\n\x1a\n" + std::string(3000, '\x01'));
+  const BinaryRun run = run_binary({"curve", good, bad, "--json"});
+  EXPECT_EQ(run.status, 5) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document.at("result").at("curves").size(), 1U);
+  EXPECT_EQ(document.at("caveats").at(0).at("id"), "input.unreadable");
+  EXPECT_EQ(run_binary({"curve", bad, bad}).status, 2);
+  // Below a directory only what is recognised counts.
+  const BinaryRun directory = run_binary({"curve", folder_.string(), "--json"});
+  EXPECT_EQ(directory.status, 0) << directory;
+  EXPECT_EQ(json::parse(directory.out).at("result").at("curves").size(), 1U);
+}
+
+TEST_F(CurveCommand, ReadsStandardInput) {
+  const BinaryRun run = run_binary({"curve", "-", "--json"}, {.stdin_text = ring_table()});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(json::parse(run.out).at("result").at("curves").size(), 1U);
+}
+
+TEST_F(CurveCommand, AgainstABaseline) {
+  const std::string before = write("all_reduce_before.txt", ring_table());
+  const std::string same = write("all_reduce_same.txt", ring_table(1.004));
+  const std::string slower = write("all_reduce_slower.txt", ring_table(1.1));
+  const BinaryRun none = run_binary({"curve", same, "--baseline", before});
+  EXPECT_EQ(none.status, 0) << none;
+  EXPECT_EQ(none.out.rfind("no difference from the baseline", 0), 0U) << none;
+  const BinaryRun slow = run_binary({"curve", slower, "--baseline", before, "--json"});
+  EXPECT_EQ(slow.status, 1) << slow;
+  const json document = json::parse(slow.out);
+  EXPECT_EQ(document.at("findings").at(0).at("id"), "curve.regression");
+  const json regions = document.at("result").at("curves").at(0).at("baseline").at("regions");
+  EXPECT_NEAR(regions.at(0).at("time_ratio"), 1.1, 0.001);
+  EXPECT_LT(regions.at(0).at("p"), 0.01);
+  const BinaryRun fast = run_binary({"curve", before, "--baseline", slower, "--json"});
+  EXPECT_EQ(fast.status, 0) << fast;
+  EXPECT_EQ(json::parse(fast.out).at("findings").at(0).at("id"), "curve.improvement");
+}
+
+}  // namespace
+}  // namespace comm_probe::test
