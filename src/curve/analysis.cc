@@ -9,9 +9,7 @@ constexpr double kHalfDigit = 0.005;    // nccl-tests prints bandwidths with two
 constexpr double kLeastPrinted = 0.05;  // below it rounding hides the factor
 constexpr double kWellPrinted = 1.0;    // GB/s from which the factor is good to one percent
 
-bool has_time(const std::optional<Timing>& timing) {
-  return timing && timing->time.in_seconds() > 0;
-}
+bool has_time(const std::optional<Timing>& timing) { return timing && is_usable(*timing); }
 
 std::vector<model::ShapePoint> points_of(const Curve& curve, bool in_place_only) {
   std::vector<model::ShapePoint> points;
@@ -31,6 +29,10 @@ model::FitShape shape_of(const Curve& curve, double wire_share) {
 }
 
 }  // namespace
+
+bool is_usable(const Timing& timing) {
+  return timing.time.in_seconds() >= 1e-10 && timing.time.in_seconds() <= 1e9;
+}
 
 std::optional<PrintedFactor> printed_factor(const Timing& timing) {
   const double algbw = timing.algbw.in_GBps(), busbw = timing.busbw.in_GBps();

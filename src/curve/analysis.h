@@ -31,6 +31,9 @@ struct Analysis {
 };
 Analysis analyse(const Curve& curve);
 
+// A time between 0.1 ns and 30 years: anything else is damage, and would overflow what is computed.
+bool is_usable(const Timing& timing);
+
 // The range that busbw / algbw can have had before both were rounded to two decimals; nothing where
 // algbw is too small to say.
 struct PrintedFactor {

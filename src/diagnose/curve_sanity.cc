@@ -183,9 +183,7 @@ void absurd_rates(const CurveFacts& facts, Judgement& out) {
   std::vector<Evidence> evidence;
   double most = 0;
   each_timing(curve, [&](const Row& row, const Timing& timing) {
-    const double algbw = timing.time.in_seconds() > 0 && row.bytes.count() > 0
-                             ? (row.bytes / timing.time).in_GBps()
-                             : 0;
+    const double algbw = curve::is_usable(timing) ? (row.bytes / timing.time).in_GBps() : 0;
     if (algbw < kFastestMemoryGBps) return;
     most = std::max(most, algbw);
     add_row(evidence, curve, row);

@@ -69,6 +69,19 @@ TEST(Analysis, SurvivesNothing) {
   EXPECT_FALSE(analyse(zeros).fit);
 }
 
+// Damaged texts hold any number; none may overflow.
+TEST(Analysis, SurvivesAbsurdTimes) {
+  for (const double us : {1e-300, 1e-5, 1e300, 0.0}) {
+    Curve curve = ring_of_eight();
+    for (Row& row : curve.rows) {
+      row.out_of_place->time = Duration::from_us(us);
+      row.in_place.reset();
+    }
+    const Analysis analysis = analyse(curve);
+    EXPECT_TRUE(analysis.points.empty()) << us;
+  }
+}
+
 TEST(Analysis, OneRankMovesNothing) {
   Curve curve = ring_of_eight();
   curve.ranks = 1;
