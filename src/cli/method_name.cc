@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -53,7 +55,10 @@ core::Result<std::vector<model::Method>> parse_methods(const std::string& list,
     const std::size_t comma = std::min(list.find(',', start), list.size());
     const auto method = parse_method(list.substr(start, comma - start), usual);
     if (!method) return method.error();
-    methods.push_back(*method);
+    const auto same = [&](const model::Method& known) {
+      return known.algorithm == method->algorithm && known.protocol == method->protocol;
+    };
+    if (std::none_of(methods.begin(), methods.end(), same)) methods.push_back(*method);
     start = comma + 1;
   }
   if (methods.size() > kMostMethods)
