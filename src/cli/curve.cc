@@ -104,19 +104,17 @@ void add_read_caveats(Document& document, const Inputs& inputs) {
     for (const core::Caveat& caveat : reading.caveats) document.caveats.push_back(caveat);
 }
 
-// "No reference" of many files is one caveat; the others name their file.
+// "No reference" of several curves and files is one caveat; the others name their file.
 void add_judgement_caveats(Document& document, const std::vector<JudgedReading>& judged) {
   std::vector<core::Caveat> without_reference;
   for (const JudgedReading& reading : judged)
     for (const core::Caveat& caveat : reading.judgement.caveats)
       (caveat.id == "curve.no-reference" ? without_reference : document.caveats).push_back(caveat);
-  if (without_reference.size() == 1) document.caveats.push_back(without_reference.front());
+  if (without_reference.empty()) return;
+  core::Caveat caveat = without_reference.front();
   if (without_reference.size() > 1)
-    document.caveats.push_back(core::make_caveat(
-        "curve.no-reference",
-        fmt::format("{} of {} files name no links that are known (the first: {})",
-                    without_reference.size(), judged.size(), without_reference.front().missing),
-        without_reference.front().effect, false));
+    caveat.missing += fmt::format(" (and {} more like it)", without_reference.size() - 1);
+  document.caveats.push_back(std::move(caveat));
 }
 
 struct Judged {

@@ -138,7 +138,7 @@ constexpr std::array kCaveats = {
     CaveatEntry{"curve.nodes-differ", "the text and --nodes name different numbers of nodes",
                 "leave --nodes out where the text names the nodes"},
     CaveatEntry{"curve.shape-unknown",
-                "operation, ranks or nodes of a curve cannot be told from the text",
+                "the operation, the ranks or the nodes of a curve cannot be told from the text",
                 "keep the header of the benchmark, or put the operation into the file name"},
     CaveatEntry{"curve.baseline-unmatched",
                 "a curve has no counterpart in the baseline, or too few common sizes",

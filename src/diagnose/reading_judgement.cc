@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 
 #include "core/finding_table.h"
 #include "diagnose/curve_judgement.h"
@@ -11,20 +13,21 @@
 namespace comm_probe::diagnose {
 namespace {
 
-bool same(const core::Finding& a, const core::Finding& b) {
-  return a.id == b.id && a.summary == b.summary;
-}
-bool same(const core::Caveat& a, const core::Caveat& b) {
-  return a.id == b.id && a.missing == b.missing;
-}
+std::string key_of(const core::Finding& finding) { return finding.id + finding.summary; }
+std::string key_of(const core::Caveat& caveat) { return caveat.id + caveat.missing; }
 
-template <class Statement>
-void say_once(std::vector<Statement>& said, const std::vector<Statement>& more) {
-  for (const Statement& statement : more)
-    if (std::none_of(said.begin(), said.end(),
-                     [&](const Statement& earlier) { return same(earlier, statement); }))
-      said.push_back(statement);
-}
+// Keeps what was not said before.
+class Said {
+ public:
+  template <class Statement>
+  void say_once(std::vector<Statement>& all, const std::vector<Statement>& more) {
+    for (const Statement& statement : more)
+      if (said_.insert(key_of(statement)).second) all.push_back(statement);
+  }
+
+ private:
+  std::unordered_set<std::string> said_ = {};
+};
 
 // One of several tables without rows (an algorithm that NCCL refused) limits nothing.
 core::Caveat no_rows(const curve::Reading& reading, const curve::Curve& curve) {
@@ -64,10 +67,11 @@ JudgedCurve judge(const curve::Reading& reading, const curve::Curve& curve,
 
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
+  Said said;
   for (const curve::Curve& curve : reading.curves) {
     result.curves.push_back(judge(reading, curve, reference));
-    say_once(result.judgement.findings, result.curves.back().judgement.findings);
-    say_once(result.judgement.caveats, result.curves.back().judgement.caveats);
+    said.say_once(result.judgement.findings, result.curves.back().judgement.findings);
+    said.say_once(result.judgement.caveats, result.curves.back().judgement.caveats);
   }
   drop_single_ranks_of_misruns(reading, result.judgement);
   result.judgement.add(judge_pairs(reading));

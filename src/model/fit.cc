@@ -128,7 +128,7 @@ Line settle(Line line, const Samples& samples, double spread) {
     const auto next = solve(samples, weights, line);
     if (!next) break;
     const bool settled =
-        std::abs(next->c - line.c) <= 1e-9 * line.c && std::abs(next->b - line.b) <= 1e-9 * line.b;
+        std::abs(next->c - line.c) <= 1e-7 * line.c && std::abs(next->b - line.b) <= 1e-7 * line.b;
     line = *next;
     if (settled) break;
   }
@@ -214,7 +214,7 @@ void fill_terms(Fit& fit, const Line& line, const Samples& samples) {
   const double largest = line.b * samples.back().size;
   fit.latency_known = line.c > 0 && line.c / (line.c + smallest) >= kUnknownShare;
   fit.beta_known = largest > 0 && largest / (line.c + largest) >= kUnknownShare;
-  if (largest <= 1e-9 * line.c) return;  // flat: no bandwidth, no knee
+  if (largest <= 1e-7 * line.c) return;  // flat: no bandwidth, no knee
   fit.beta = core::Bandwidth::from_bytes_per_second(fit.shape.wire_share / line.b);
   fit.knee = core::Bytes::of(line.c / line.b);
   fit.plateau90 = 9 * fit.knee;  // s / (1 - s) with s = 0.9 (golden G6-06)
