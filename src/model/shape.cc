@@ -19,7 +19,9 @@ constexpr double kHumpRatio = 1.15;  // over a larger size: repeats of one size 
 constexpr double kDropRatio = 0.85;  // the same seen from the other side
 constexpr double kJumpRatio = 1.25;  // over growth with the size: healthy curves stay below 1.1
 constexpr double kWidestStep = 16;   // sizes further apart say nothing about a step
-constexpr double kCollapseShare = 0.8;       // f02 0.18, c71 0.18, c41 0.75; healthy 0.95 and more
+constexpr double kCollapseShare = 0.8;  // f02 0.18, c71 0.18, c41 0.75; healthy 0.95 and more
+constexpr double kCollapseFrom =
+    1048576;  // bytes; below it busbw is a matter of latency and caches
 constexpr double kCollapseShareOfOne = 0.5;  // a single row may be an accident (c65: 0.72)
 constexpr double kDisagreeRatio = 1.3;       // two timings of one size: c13 in 19 of 29 sizes
 constexpr int kLeastDisagreeing = 5;
@@ -174,6 +176,7 @@ std::optional<Collapse> collapse_of(std::span<const ShapePoint> warm, double sha
   const auto peak = std::max_element(
       warm.begin(), warm.end(), [&](const auto& a, const auto& b) { return rate(a) < rate(b); });
   if (peak == warm.end() || peak + 1 == warm.end()) return std::nullopt;
+  if (peak->bytes.count() < kCollapseFrom) return std::nullopt;
   std::vector<double> after;
   for (auto point = peak + 1; point != warm.end(); ++point)
     after.push_back(rate(*point).in_bytes_per_second());

@@ -134,6 +134,22 @@ TEST(CurveJudgement, AboveWhatTheLinksCarryAtAll) {
   EXPECT_EQ(ids(judge_on_slingshot(curve_with_plateau(95))), Ids{"curve.impossible"});
 }
 
+// The curve of f02 and c41: fast up to a size, then slow. In host memory that is the caches.
+TEST(CurveJudgement, ACollapseIsSaidOfNetworksOnly) {
+  const auto falling_from = [](double size) {
+    Curve curve = curve_with_plateau(45);
+    for (Row& row : curve.rows)
+      if (row.bytes.count() > size)
+        row.out_of_place = row.in_place =
+            timing_of(row.bytes.count(), 200 + row.bytes.count() * 1.75 / 5e3, 1.75);
+    return curve;
+  };
+  EXPECT_TRUE(ids(judge(falling_from(33554432))).contains("curve.collapse"));
+  Curve local = falling_from(33554432);
+  local.label = "comm-probe 0.1.0 local engine";
+  EXPECT_FALSE(ids(judge(local)).contains("curve.collapse"));
+}
+
 TEST(CurveJudgement, OneRankTalksToNobody) {
   Curve curve = curve_with_plateau(45);
   curve.ranks = 1;
