@@ -10,7 +10,9 @@ namespace {
 using core::Json;
 
 // NCCL 2.28 prices the shortest step, LL over NVLink, with 0.6 us (spec nccl-5-tuning).
+// Ranks on one host (our local engine) step faster, but not through so many ranks.
 const core::Duration kLeastStep = core::Duration::from_us(0.6);
+constexpr double kManySteps = 30;
 
 Json known(bool is_known, double value) {
   return is_known ? core::json_number(value) : Json(nullptr);
@@ -58,7 +60,7 @@ std::string fit_sentence(const model::Fit& fit) {
   if (fit.latency_known && fit.beta_known)
     text += fmt::format("; knee {}, 90 % at {}", core::format_bytes(fit.knee),
                         core::format_bytes(fit.plateau90));
-  if (fit.latency_known && fit.shape.steps > 1 && fit.alpha < kLeastStep)
+  if (fit.latency_known && fit.shape.steps >= kManySteps && fit.alpha < kLeastStep)
     text += "; no link has so short a step: small sizes take fewer steps than a ring (a tree)";
   return fmt::format("{}; {} of {} points count, r2 {}", text, fit.used, fit.points.size(),
                      core::format_number(fit.r2, 3));
