@@ -22,6 +22,7 @@ struct CrewControl {
   std::array<Flag, Member::kFlags> flags = {};
   Flag meetings = {};
   int members = 0;
+  std::atomic<bool> goes_on = true;
   bool is_crowded = false;  // more members than CPUs: waiting gives the CPU away
   std::atomic<int> recorded = 0;
   std::atomic<std::int64_t> preemptions = 0;
@@ -127,7 +128,7 @@ std::vector<double> CrewRecords::of(int member, int series) const {
 }
 
 Member::Member(CrewControl& control, std::byte* payload, int index)
-    : control_(control), payload_(payload), index_(index) {}
+    : control_(control), payload_(payload), index_(index), started_(now_seconds()) {}
 
 int Member::size() const { return control_.members; }
 Flag& Member::flag(int number) const { return control_.flags[static_cast<std::size_t>(number)]; }
@@ -145,6 +146,15 @@ void Member::meet() {
   ++meetings_;
   control_.meetings.value.fetch_add(1, std::memory_order_acq_rel);
   await(control_.meetings, meetings_ * static_cast<std::uint32_t>(control_.members));
+}
+
+bool Member::wants_more(int blocks_done, double budget) {
+  constexpr int kFewest = 3;
+  meet();  // nobody still reads the answer before
+  if (index_ == 0)
+    control_.goes_on.store(blocks_done < kFewest || now_seconds() - started_ < budget);
+  meet();
+  return control_.goes_on.load();
 }
 
 void Member::record(int series, double value) {

@@ -54,6 +54,9 @@ class Member {
   void meet();
   // Returns when `flag` has reached `value` (numbers wrap around).
   void await(const Flag& flag, std::uint32_t value) const;
+  // Whether to take one more block, the same answer for all members: the first three always, then
+  // until `budget` seconds after the start (a busy machine makes every block long). A meeting.
+  bool wants_more(int blocks_done, double budget);
   // At most kMostRecords; further ones are dropped.
   void record(int series, double value);
   void add_preemptions(std::int64_t count);
@@ -66,6 +69,7 @@ class Member {
   std::byte* payload_;
   int index_;
   std::uint32_t meetings_ = 0;
+  double started_ = 0;
 };
 
 core::Result<CrewRecords> run_crew(const CrewPlan& plan, const std::function<void(Member&)>& body);

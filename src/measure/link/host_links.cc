@@ -17,6 +17,10 @@ using core::Bytes;
 using core::Duration;
 using topology::HostTopology;
 
+// Up to here sizes are measured in steps of two: a message grows from one line to many, and time
+// from a latency to a bandwidth.
+constexpr double kLatencyCounts = 64 << 10;
+
 // Where nothing is known of the caches, levels are named after these sizes (smallest and largest
 // common of current server processors); a caveat of the topology says so.
 constexpr double kAssumedL1 = 32 << 10;
@@ -58,14 +62,19 @@ std::string pair_name(const std::vector<int>& pair) {
   return fmt::format("CPU {} - CPU {}", pair[0], pair[1]);
 }
 
-// Powers of four from one line to beyond every cache, within a sixteenth of the memory.
-std::vector<Bytes> messages_for(const HostTopology& host, bool is_quick) {
+// Powers of two while the latency counts, then powers of four, to beyond every cache and within a
+// sixteenth of the memory.
+std::vector<Bytes> messages_for(const HostTopology& host, const LinkPlan& plan) {
   const double l3 = cache_bytes(host, 3, kAssumedL3);
   double most = std::max(2 * l3, 64.0 * (1 << 20));
-  if (is_quick) most = std::min(most, std::max(l3, 16.0 * (1 << 20)));
+  if (plan.is_quick) most = std::min(most, std::max(l3, 16.0 * (1 << 20)));
+  if (plan.largest_message) most = std::max(8.0, plan.largest_message->count());
   if (host.memory) most = std::min(most, host.memory->count() / 16);
-  std::vector<Bytes> messages;
-  for (double w = 64; w <= most; w *= 4) messages.push_back(Bytes::of(w));
+  const double least = plan.smallest_message ? plan.smallest_message->count() : 0;
+  std::vector<Bytes> messages = {Bytes::of(8)};
+  for (double w = 16; w <= most; w *= w < kLatencyCounts ? 2 : 4)
+    if (w >= least) messages.push_back(Bytes::of(w));
+  if (plan.largest_message && messages.back().count() < most) messages.push_back(Bytes::of(most));
   return messages;
 }
 
@@ -103,7 +112,7 @@ std::optional<core::Error> add_latencies(Measuring& m) {
   return std::nullopt;
 }
 
-void add_transfer_links(Measuring& m, const TransferTimes& times, const std::string& level) {
+void add_channel_links(Measuring& m, const ChannelTimes& times, const std::string& level) {
   const auto link = [&](LinkKind kind, const Summary& seconds, const char* how) {
     m.out.links.push_back({pair_name(m.pair),
                            kind,
@@ -113,32 +122,33 @@ void add_transfer_links(Measuring& m, const TransferTimes& times, const std::str
                            times.message,
                            seconds});
   };
-  link(LinkKind::kCopy, times.one_way, "w / (publish + fetch), one way");
-  link(LinkKind::kExchange, times.exchange, "w / (publish + fetch), both ways at once");
-  link(LinkKind::kReduce, times.reduce, "w / (result = own + shared, f32), both at once");
+  link(LinkKind::kCopy, times.one_way, "w / time of a message one way and its acknowledgement");
+  link(LinkKind::kExchange, times.exchange, "w / time of a message both ways at once");
+  link(LinkKind::kReduce, times.reduce, "w / time of result = own + window in f32, both at once");
+  link(LinkKind::kRelay, times.relay, "w / time to receive, add own, keep and send on");
 }
 
-TransferCost cost_of(const TransferTimes& times) {
-  return {times.message, Duration::from_seconds(times.publish.median),
-          Duration::from_seconds(times.fetch.median), Duration::from_seconds(times.reduce.median),
-          Duration::from_seconds(times.local.median)};
+TransferCost cost_of(const ChannelTimes& times) {
+  const auto median = [](const Summary& s) { return Duration::from_seconds(s.median); };
+  return {times.message, median(times.exchange), median(times.copy), median(times.reduce),
+          median(times.relay)};
 }
 
-std::optional<core::Error> add_transfers(Measuring& m) {
-  const TransferPlan plan{
-      m.pair,
-      messages_for(m.host, m.plan.is_quick),
-      {m.plan.is_quick ? 7 : 15, Duration::from_us(m.plan.is_quick ? 200 : 1000)}};
-  const auto transfers = time_transfers(plan);
-  if (!transfers) return transfers.error();
-  m.out.context.preemptions += transfers->preemptions;
-  for (std::size_t i = 0; i < transfers->times.size(); ++i) {
-    const TransferTimes& times = transfers->times[i];
+std::optional<core::Error> add_channel(Measuring& m) {
+  const ChannelPlan plan{m.pair,
+                         messages_for(m.host, m.plan),
+                         {m.plan.is_quick ? 7 : 15, Duration::from_us(m.plan.is_quick ? 100 : 300),
+                          Duration::from_ms(m.plan.is_quick ? 700 : 2500)}};
+  const auto channel = time_channel(plan);
+  if (!channel) return channel.error();
+  m.out.context.preemptions += channel->preemptions;
+  for (std::size_t i = 0; i < channel->times.size(); ++i) {
+    const ChannelTimes& times = channel->times[i];
     m.out.transfers.push_back(cost_of(times));
     const std::string level = level_of(m.host, times.message);
-    const bool is_last_of_level = i + 1 == transfers->times.size() ||
-                                  level_of(m.host, transfers->times[i + 1].message) != level;
-    if (is_last_of_level) add_transfer_links(m, times, level);
+    const bool is_last_of_level =
+        i + 1 == channel->times.size() || level_of(m.host, channel->times[i + 1].message) != level;
+    if (is_last_of_level) add_channel_links(m, times, level);
   }
   return std::nullopt;
 }
@@ -174,7 +184,7 @@ void add_memory_links(Measuring& m, const MemoryTimes& times, const MemoryPlan& 
 
 std::optional<core::Error> add_memory(Measuring& m, std::vector<int> cpus) {
   const MemoryPlan plan{cpus, array_for(m.host, cpus.size(), m.plan.is_quick),
-                        m.plan.is_quick ? 3 : 9};
+                        m.plan.is_quick ? 3 : 9, Duration::from_ms(m.plan.is_quick ? 200 : 700)};
   const auto times = time_memory(plan);
   if (!times) return times.error();
   m.out.context.preemptions += times->preemptions;
@@ -208,7 +218,7 @@ std::optional<core::Error> measure_all(Measuring& m, const Progress& progress) {
   progress("link: latency of shared memory");
   if (auto error = add_latencies(m)) return error;
   progress("link: copy and reduction by working set");
-  if (auto error = add_transfers(m)) return error;
+  if (auto error = add_channel(m)) return error;
   if (m.plan.with_memory) {
     progress("link: memory");
     if (auto error = add_memory(m, {m.pair[0]})) return error;
@@ -239,6 +249,8 @@ const char* link_kind_name(LinkKind kind) {
       return "exchange";
     case LinkKind::kReduce:
       return "reduce";
+    case LinkKind::kRelay:
+      return "relay";
     case LinkKind::kMemory:
       return "memory";
     case LinkKind::kTcp:

@@ -4,20 +4,23 @@
 //
 //   flag        one-way time of a one-word message through shared memory: half a ping-pong
 //   wake        one-way time when the receiver sleeps in the kernel (futex) and must be woken
-//   copy        A copies w bytes from its own buffer into shared memory (publish), B copies them
-//               into its own buffer (fetch), one after the other: beta = w / (publish + fetch)
-//   exchange    both publish at the same time, then both fetch: beta of one direction
-//   reduce      result[i] = own[i] + shared[i] in f32, both at the same time; beta = w / time
+//   copy        a message of w bytes one way: copied into shared memory by A and out of it by B,
+//               in chunks of 32 KiB, and acknowledged by a flag; beta = w / time
+//   exchange    both send and both receive at the same time; beta of one direction
+//   reduce      result = own + window in f32, both at the same time; beta = w / time
+//   relay       receive, add own, keep the sum and send it on, both at the same time
 //   memory      read, write, copy of arrays beyond every cache; bytes of the array per second
 //   tcp         loopback: ping-pong of one byte (half of it), stream one way and both ways
 //
-// State of the caches: steady. Every repetition uses the same own buffer and the same result of w
-// bytes each; the message passes through a ring of four slots of 32 KiB, whose lines were last
-// written by one process and are then read by the other. The level is named by where this stays:
-// L1 or L2 when 3w fit (own, result, slots), L3 when both processes' 4w fit, memory beyond. Rates
-// of several CPUs are sums.
+// Messages travel through the streams of the local engine (engines/local/stream.h): four slots of a
+// header line and 32 KiB; up to 56 bytes ride in the header. State of the caches: steady. Every
+// repetition uses the same own buffer and the same result of w bytes; slots were last written by
+// one process and are then read by the other. The level is named by where this stays: L1 or L2 when
+// 3w fit (own, result, slots), L3 when both processes' 4w fit, memory beyond. Rates of several CPUs
+// are sums.
 //
-// Worked example (tests/unit/measure_link): publish 10 us and fetch 6 us of 64 KiB -> 4.096 GB/s.
+// Worked example (tests/unit/measure/host_links_test.cc): caches of 32 KiB, 1 MiB, 32 MiB: w of
+// 10 KiB is L1, 11 KiB L2, 342 KiB L3, 9 MiB memory.
 #pragma once
 
 #include <functional>
@@ -33,7 +36,7 @@
 
 namespace comm_probe::measure {
 
-enum class LinkKind { kFlag, kWake, kCopy, kExchange, kReduce, kMemory, kTcp };
+enum class LinkKind { kFlag, kWake, kCopy, kExchange, kReduce, kRelay, kMemory, kTcp };
 const char* link_kind_name(LinkKind kind);
 
 struct HostLink {
@@ -46,13 +49,13 @@ struct HostLink {
   Summary seconds = {};                         // what was timed
 };
 
-// What one exchange of w bytes between two processes costs, phase by phase.
+// What a message of w bytes costs, and what arithmetic on w bytes costs beside it.
 struct TransferCost {
   core::Bytes message = {};
-  core::Duration publish = {};  // own buffer -> shared memory, both at the same time
-  core::Duration fetch = {};    // shared memory -> own buffer, both at the same time
-  core::Duration reduce = {};   // own = own + shared in f32, both at the same time
-  core::Duration local = {};    // own buffer -> own buffer, both at the same time
+  core::Duration exchange = {};  // both send, both receive
+  core::Duration copy = {};      // window -> result, without any transfer
+  core::Duration reduce = {};    // result = own + window, without any transfer
+  core::Duration relay = {};     // receive, add own, keep and send on
 };
 
 struct LinkContext {
@@ -83,6 +86,10 @@ struct LinkPlan {
   bool is_quick = false;
   bool with_memory = true;
   bool with_tcp = true;
+  // Messages of the channel between these; absent: from 8 bytes to beyond every cache. 8 bytes
+  // (alpha) are always measured.
+  std::optional<core::Bytes> smallest_message = {};
+  std::optional<core::Bytes> largest_message = {};
 };
 
 // Called with what is measured next.

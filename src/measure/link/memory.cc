@@ -50,7 +50,8 @@ core::Result<MemoryTimes> time_memory(const MemoryPlan& plan) {
     const Buffer a(bytes);
     const Buffer b(bytes);
     volatile std::uint64_t sink = 0;
-    for (int block = 0; block < plan.blocks; ++block) {
+    const double budget = plan.budget.in_seconds();
+    for (int block = 0; block < plan.blocks && member.wants_more(block, budget); ++block) {
       timed(member, kRead, [&] { sink = read_all(a.data(), bytes); });
       timed(member, kWrite, [&] { std::memset(b.data(), block, bytes); });
       timed(member, kCopy, [&] { std::memcpy(b.data(), a.data(), bytes); });

@@ -8,7 +8,8 @@ namespace comm_probe::measure {
 
 struct BlockPlan {
   int blocks = 9;
-  core::Duration block = core::Duration::from_ms(1);  // shortest time of one block
+  core::Duration block = core::Duration::from_ms(1);      // shortest time of one block
+  core::Duration budget = core::Duration::from_ms(3000);  // then three blocks each
 };
 
 struct Latency {
@@ -18,30 +19,31 @@ struct Latency {
 core::Result<Latency> time_flag(const std::vector<int>& pair, const BlockPlan& plan);
 core::Result<Latency> time_wake(const std::vector<int>& pair, const BlockPlan& plan);
 
-struct TransferPlan {
+// Messages through the local engine's streams between two processes.
+struct ChannelPlan {
   std::vector<int> pair = {};
-  std::vector<core::Bytes> messages = {};
+  std::vector<core::Bytes> messages = {};  // rising
   BlockPlan blocks = {};
 };
-struct TransferTimes {
+struct ChannelTimes {
   core::Bytes message = {};
-  Summary one_way = {};   // publish + fetch of the one-way copy
-  Summary exchange = {};  // publish + fetch, both at the same time
-  Summary publish = {};
-  Summary fetch = {};
-  Summary reduce = {};
-  Summary local = {};
+  Summary one_way = {};   // sent, received, acknowledged by a flag
+  Summary exchange = {};  // both send and both receive
+  Summary copy = {};      // out of a window in the caches into the result, both at once
+  Summary reduce = {};    // result = own + window, both at once
+  Summary relay = {};     // receive, add own, keep and send on, both at once
 };
-struct Transfers {
-  std::vector<TransferTimes> times = {};
+struct Channel {
+  std::vector<ChannelTimes> times = {};
   std::int64_t preemptions = 0;
 };
-core::Result<Transfers> time_transfers(const TransferPlan& plan);
+core::Result<Channel> time_channel(const ChannelPlan& plan);
 
 struct MemoryPlan {
   std::vector<int> cpus = {};
   core::Bytes array = {};  // per CPU, of each of two arrays
   int blocks = 5;
+  core::Duration budget = core::Duration::from_ms(1000);
 };
 struct MemoryTimes {
   Summary read = {};

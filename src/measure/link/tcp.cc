@@ -95,6 +95,7 @@ struct TcpPlan {
   int blocks = 9;
   int rounds = 200;
   std::size_t bytes = std::size_t{16} << 20;
+  double budget = 1;  // seconds, then three blocks are enough
 };
 
 void expect(bool moved) {
@@ -113,8 +114,7 @@ void run_ping(Member& member, int descriptor, const TcpPlan& plan) {
 
 void run_side(Member& member, int descriptor, const TcpPlan& plan) {
   static std::array<std::byte, kPiece> data = {};
-  for (int block = 0; block < plan.blocks; ++block) {
-    member.meet();
+  for (int block = 0; block < plan.blocks && member.wants_more(block, plan.budget); ++block) {
     run_ping(member, descriptor, plan);
     member.meet();
     double start = now_seconds();
@@ -143,7 +143,7 @@ core::Result<TcpTimes> time_tcp(const std::vector<int>& pair, bool is_quick) {
   if (second.get() < 0) return failed("accept on 127.0.0.1");
   send_small_at_once(first.get());
   send_small_at_once(second.get());
-  const TcpPlan plan = is_quick ? TcpPlan{5, 100, std::size_t{4} << 20} : TcpPlan{};
+  const TcpPlan plan = is_quick ? TcpPlan{5, 100, std::size_t{4} << 20, 0.3} : TcpPlan{};
   const auto records = run_crew({.cpus = pair}, [&](Member& member) {
     run_side(member, member.index() == 0 ? first.get() : second.get(), plan);
   });

@@ -36,22 +36,27 @@ TEST(HostLinks, ThePairAvoidsSmtSiblings) {
   EXPECT_EQ(chosen_pair(host), (std::vector{3, 3}));
 }
 
+LinkPlan short_plan() {
+  LinkPlan plan{.is_quick = true, .with_memory = false, .with_tcp = false};
+  plan.largest_message = 64_KiB;
+  return plan;
+}
+
 TEST(HostLinks, MeasuresThisMachine) {
   auto host = topology::read_host(core::Host::real());
   int steps = 0;
   const auto links =
-      measure_host_links(host, {.is_quick = true, .with_memory = false, .with_tcp = false},
-                         [&steps](const std::string&) { ++steps; });
+      measure_host_links(host, short_plan(), [&steps](const std::string&) { ++steps; });
   ASSERT_TRUE(links.ok()) << links.error().one_line();
   EXPECT_GE(steps, 2);
   EXPECT_GT(links->flag.in_ns(), 0);
   EXPECT_GT(links->wake, 0_us);
   ASSERT_GE(links->transfers.size(), 5U);
   for (const TransferCost& cost : links->transfers) {
-    EXPECT_GT(cost.publish.in_ns(), 0) << cost.message.count();
-    EXPECT_GT(cost.fetch.in_ns(), 0) << cost.message.count();
+    EXPECT_GT(cost.exchange.in_ns(), 0) << cost.message.count();
+    EXPECT_GT(cost.copy.in_ns(), 0) << cost.message.count();
     EXPECT_GT(cost.reduce.in_ns(), 0) << cost.message.count();
-    EXPECT_GT(cost.local.in_ns(), 0) << cost.message.count();
+    EXPECT_GT(cost.relay.in_ns(), 0) << cost.message.count();
   }
   for (const HostLink& link : links->links) {
     EXPECT_TRUE(link.alpha || link.beta) << link.name;
@@ -64,8 +69,7 @@ TEST(HostLinks, MeasuresThisMachine) {
 TEST(HostLinks, OneCpuStillMeasures) {
   auto host = topology::read_host(core::Host::real());
   host.allowed = {host.allowed.empty() ? 0 : host.allowed.front()};
-  const auto links = measure_host_links(
-      host, {.is_quick = true, .with_memory = false, .with_tcp = false}, [](const std::string&) {});
+  const auto links = measure_host_links(host, short_plan(), [](const std::string&) {});
   ASSERT_TRUE(links.ok()) << links.error().one_line();
   EXPECT_EQ(links->context.cpus[0], links->context.cpus[1]);
   EXPECT_GT(links->flag.in_ns(), 0);
