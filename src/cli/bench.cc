@@ -9,6 +9,7 @@
 #include "cli/bench_view.h"
 #include "cli/subcommands.h"
 #include "core/units.h"
+#include "measure/local_ledger.h"
 #include "model/fit.h"
 
 namespace comm_probe::cli {
@@ -55,7 +56,15 @@ Document document_of(const Run& run) {
     document.result["fit"] = fit_json(*fit);
     document.body.emplace_back(core::Paragraph{fit_sentence(*fit)});
   }
-  document.findings = diagnose::judge_bench(run);
+  const diagnose::BenchJudgement judgement = diagnose::judge_bench(run);
+  document.findings = judgement.findings;
+  document.caveats = judgement.caveats;
+  document.verdict = judgement.verdict;
+  if (has_prediction(run)) {
+    document.body.emplace_back(core::Heading{"Predicted from link, beside measured"});
+    document.body.emplace_back(prediction_table(run));
+  }
+  document.details = prediction_details(run);
   return document;
 }
 
@@ -67,11 +76,36 @@ int interrupted(int signal) {
   return 128 + signal;
 }
 
+// Nothing where no prediction can be made: one rank, more ranks than cores, or links that cannot be
+// measured (then the usual algorithms are taken).
+std::optional<measure::LocalLedger> ledger_for(const Shell& shell, const measure::Plan& plan) {
+  const topology::HostTopology host = topology::read_host(core::Host::real());
+  if (plan.ranks < 2 || plan.ranks > measure::local_cores()) return std::nullopt;
+  auto ledger = measure::LocalLedger::measure(
+      host, plan, [&shell](const std::string& what) { shell.progress(what); });
+  if (!ledger) return std::nullopt;
+  return std::move(*ledger);
+}
+
+// First the links of this machine, then the collective by the ledger that follows from them.
+core::Result<Run> measured(const Shell& shell, measure::Plan plan) {
+  if (const auto possible = measure::check_local(plan); !possible) return possible.error();
+  std::optional<measure::LocalLedger> ledger = ledger_for(shell, plan);
+  const measure::Plan asked = plan;
+  if (ledger) plan.choose = [&](core::Bytes bytes) { return ledger->fastest(asked, bytes); };
+  shell.progress(fmt::format("measuring {} on {} ranks", op_name(plan.op), plan.ranks));
+  auto run = measure::run_local(plan);
+  if (!run || !ledger) return run;
+  for (measure::Row& row : run->rows)
+    if (row.bytes.count() > 0) row.predicted = ledger->price(plan, row.bytes, row.algorithm);
+  run->context.drift = ledger->drift();
+  return run;
+}
+
 int bench(const Shell& shell, const BenchRequest& request) {
   const auto plan = request.plan();
   if (!plan) return shell.fail(plan.error());
-  shell.progress(fmt::format("measuring {} on {} ranks", op_name(plan->op), plan->ranks));
-  const auto run = measure::run_local(*plan);
+  auto run = measured(shell, *plan);
   shell.end_progress();
   if (!run) return shell.fail(run.error());
   if (run->interrupted_by != 0) return interrupted(run->interrupted_by);

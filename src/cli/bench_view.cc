@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/ledger_view.h"
+#include "core/units.h"
 #include "model/collective.h"
 #include "report/report.h"
 
@@ -114,11 +116,47 @@ Json bench_rows(const Run& run) {
                       {"busbw_GBps", core::json_number(algbw * factor)},
                       {"wrong", timing.wrong ? Json(*timing.wrong) : Json(nullptr)},
                       {"algorithm", algorithm_name(row.algorithm)},
+                      {"predicted_us", row.predicted && !in_place
+                                           ? core::json_number(row.predicted->time().in_us())
+                                           : Json(nullptr)},
                       {"fastest_us", core::json_number(timing.fastest.in_us())},
                       {"slowest_us", core::json_number(timing.slowest.in_us())},
                       {"iterations", timing.iterations}});
     }
   return rows;
+}
+
+bool has_prediction(const Run& run) {
+  for (const Row& row : run.rows)
+    if (row.predicted) return true;
+  return false;
+}
+
+core::Table prediction_table(const Run& run) {
+  using Align = core::Column::Align;
+  core::Table table;
+  table.columns = {{"size"},     {"algorithm", Align::kLeft}, {"predicted"},
+                   {"measured"}, {"measured/predicted"},      {"samples", Align::kLeft, 5}};
+  for (const Row& row : run.rows) {
+    if (!row.predicted) continue;
+    const Timing& timing = row.out_of_place;
+    table.rows.push_back(
+        {core::format_bytes(row.bytes), algorithm_name(row.algorithm),
+         core::format_duration(row.predicted->time()), core::format_duration(timing.time),
+         fmt::format("{:.2f}", timing.time / row.predicted->time()),
+         core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});
+  }
+  return table;
+}
+
+std::vector<core::Block> prediction_details(const Run& run) {
+  std::vector<core::Block> blocks;
+  for (const Row& row : run.rows) {
+    if (!row.predicted) continue;
+    blocks.emplace_back(core::Heading{core::format_bytes(row.bytes)});
+    for (core::Block& block : ledger_details(*row.predicted)) blocks.push_back(std::move(block));
+  }
+  return blocks;
 }
 
 }  // namespace comm_probe::cli

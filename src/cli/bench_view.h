@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/document.h"
 #include "core/json.h"
 #include "measure/measure.h"
 
@@ -13,5 +14,11 @@ std::string nccl_tests_table(const measure::Run& run);
 // One per timing: {bytes, count, type, redop, root, in_place, time_us, algbw_GBps, busbw_GBps,
 // wrong} and algorithm, fastest_us, slowest_us, iterations.
 core::Json bench_rows(const measure::Run& run);
+
+bool has_prediction(const measure::Run& run);
+// Size, algorithm, predicted, measured, gap, samples' range.
+core::Table prediction_table(const measure::Run& run);
+// The terms of every prediction (--explain).
+std::vector<core::Block> prediction_details(const measure::Run& run);
 
 }  // namespace comm_probe::cli

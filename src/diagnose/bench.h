@@ -2,6 +2,7 @@
 // times.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/finding.h"
@@ -9,6 +10,11 @@
 
 namespace comm_probe::diagnose {
 
-std::vector<core::Finding> judge_bench(const measure::Run& run);
+struct BenchJudgement {
+  std::string verdict = {};
+  std::vector<core::Finding> findings = {};
+  std::vector<core::Caveat> caveats = {};
+};
+BenchJudgement judge_bench(const measure::Run& run);
 
 }  // namespace comm_probe::diagnose

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "core/result.h"
 #include "measure/element.h"
 #include "model/collective.h"
+#include "model/ledger.h"
 
 namespace comm_probe::measure {
 
@@ -28,7 +30,9 @@ enum class RankAverage { kRankZero, kMean, kMin, kMax };
 
 struct Plan {
   model::Op op = model::Op::kAllReduce;
-  std::optional<model::Algorithm> algorithm = {};  // absent: the engine's ledger chooses
+  std::optional<model::Algorithm> algorithm = {};  // absent: `choose`
+  // By size, from a ledger of this machine; absent: the engine's usual one.
+  std::function<model::Algorithm(core::Bytes)> choose = {};
   int ranks = 2;
   Element element = Element::kF32;
   Reduction reduction = Reduction::kSum;
@@ -68,6 +72,7 @@ struct Row {
   model::Algorithm algorithm = model::Algorithm::kRing;
   Timing out_of_place = {};
   Timing in_place = {};
+  std::optional<model::Ledger> predicted = {};  // out of place; absent: not priced
 };
 
 // The circumstances that the samples hold for.
@@ -79,6 +84,7 @@ struct Context {
   std::string host = {};
   std::string processor = {};
   std::vector<int> processes = {};  // by rank
+  double drift = 1;  // of the flag latency between prediction and end of the run, at least 1
 };
 
 struct RankDeath {
@@ -95,6 +101,10 @@ struct Run {
   int interrupted_by = 0;  // the signal; 0: ran to its end
 };
 
+// What run_local would refuse, found without running anything.
+core::Result<bool> check_local(const Plan& plan);
+// Cores that local ranks may run on.
+int local_cores();
 // Ranks as processes of this machine over shared memory (engines/local). Fails where the plan makes
 // no sense for it, or its buffers do not fit the memory that is free.
 core::Result<Run> run_local(const Plan& plan);

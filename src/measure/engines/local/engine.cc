@@ -56,11 +56,16 @@ std::optional<core::Error> refuse_too_large(const Plan& plan, const Amount& larg
                            "use a smaller -e or fewer ranks");
 }
 
+model::Algorithm chosen_algorithm(const Plan& plan, Bytes bytes) {
+  if (plan.algorithm) return *plan.algorithm;
+  return plan.choose ? plan.choose(bytes) : usual_algorithm({plan.op, plan.ranks, bytes});
+}
+
 core::Result<std::vector<Step>> steps_of(const Plan& plan, const std::vector<Bytes>& sizes) {
   std::vector<Step> steps;
   for (const Bytes size : sizes) {
     Step step = {.amount = amount_of(plan, size)};
-    step.algorithm = plan.algorithm ? *plan.algorithm : choose(plan, step.amount.bytes);
+    step.algorithm = chosen_algorithm(plan, step.amount.bytes);
     const auto function = require_algorithm(plan.op, step.algorithm);
     if (!function) return function.error();
     step.function = *function;
@@ -141,18 +146,31 @@ Context context_of(const Plan& plan, int cores, const Ended& ended) {
 }  // namespace
 }  // namespace local
 
-core::Result<Run> run_local(const Plan& plan) {
+int local_cores() { return static_cast<int>(local::allowed_cpus().size()); }
+
+core::Result<bool> check_local(const Plan& plan) {
   if (const auto refused = local::refuse(plan)) return *refused;
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  if (plan.algorithm)
+    if (const auto exists = local::require_algorithm(plan.op, *plan.algorithm); !exists)
+      return exists.error();
+  if (const auto refused = local::refuse_too_large(plan, amount_of(plan, sizes->back())))
+    return *refused;
+  return true;
+}
+
+core::Result<Run> run_local(const Plan& plan) {
+  if (const auto possible = check_local(plan); !possible) return possible.error();
   const auto sizes = sizes_of(plan);
   if (!sizes) return sizes.error();
   const auto steps = local::steps_of(plan, *sizes);
   if (!steps) return steps.error();
-  if (const auto refused = local::refuse_too_large(plan, steps->back().amount)) return *refused;
   const auto memory = local::CommMemory::make(plan.ranks);
   if (!memory) return memory.error();
   const auto table = local::SampleTable::make(plan.ranks, steps->size());
   if (!table) return table.error();
-  const int cores = static_cast<int>(local::allowed_cpus().size());
+  const int cores = local_cores();
   const local::Session session = {plan, *steps, *memory, *table, cores};
   const local::Ended ended =
       local::run_ranks(plan.ranks, [&](int rank) { local::run_session(session, rank); });

@@ -56,12 +56,11 @@ class Ranks {
  public:
   void start(int ranks, const std::function<void(int)>& body, const WatchedSignals& signals) {
     const std::vector<int> cpus = allowed_cpus();
-    const bool own_core = ranks <= static_cast<int>(cpus.size());
     const pid_t parent = ::getpid();
     for (int rank = 0; rank < ranks; ++rank) {
       const pid_t pid = ::fork();
       if (pid == 0) {
-        if (own_core) bind_to(cpus[static_cast<std::size_t>(rank)]);
+        bind_to(cpus[static_cast<std::size_t>(rank) % cpus.size()]);
         signals.restore();
         be_rank(rank, parent, body);
       }

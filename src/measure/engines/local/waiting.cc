@@ -15,9 +15,10 @@ namespace {
 // something else on the machine. More ranks than cores: the one we wait for needs our core, so a
 // few reads catch an answer that is already on its way, and then the core is given away; yielding
 // comes before sleeping because a wake-up through the kernel costs more than a switch to the next
-// rank.
+// rank. Measured on 2 cores with 4 bound ranks, all_reduce of 8 B: 0 spins 2.35 us, 5 spins 2.06
+// us, 20 spins 2.20 us, 100 spins 4.14 us.
 constexpr WaitPolicy kOwnCore = {.spins = 4000, .yields = 100, .must_wake = false};
-constexpr WaitPolicy kSharedCore = {.spins = 20, .yields = 1000, .must_wake = true};
+constexpr WaitPolicy kSharedCore = {.spins = 5, .yields = 1000, .must_wake = true};
 
 long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout) {

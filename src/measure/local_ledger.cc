@@ -1,0 +1,60 @@
+#include "measure/local_ledger.h"
+
+#include <algorithm>
+
+#include "measure/engines/local/algorithms.h"
+#include "measure/engines/local/choose.h"
+#include "measure/local_prediction.h"
+
+namespace comm_probe::measure {
+namespace {
+
+// A prediction this close to another is the same (link's own repetitions differ by about as much).
+constexpr double kClearlyFaster = 0.95;
+
+}  // namespace
+
+core::Result<LocalLedger> LocalLedger::measure(const topology::HostTopology& host, const Plan& plan,
+                                               const Progress& progress) {
+  LinkPlan wanted = {.is_quick = true, .with_memory = false, .with_tcp = false};
+  wanted.smallest_message =
+      std::max(core::Bytes::of(8), std::min(plan.begin, plan.end) / (2 * std::max(plan.ranks, 1)));
+  wanted.largest_message = std::max(plan.end, core::Bytes::of(16));
+  auto links = measure_host_links(host, wanted, progress);
+  if (!links) return links.error();
+  return LocalLedger(std::move(*links), chosen_pair(host));
+}
+
+std::optional<model::Ledger> LocalLedger::price(const Plan& plan, core::Bytes bytes,
+                                                model::Algorithm algorithm) const {
+  LocalCase asked;
+  asked.collective = {plan.op, plan.ranks, bytes};
+  asked.algorithm = algorithm;
+  asked.cores = local_cores();
+  const auto ledger = predict_local(links_, asked);
+  if (!ledger) return std::nullopt;
+  return *ledger;
+}
+
+model::Algorithm LocalLedger::fastest(const Plan& plan, core::Bytes bytes) const {
+  model::Algorithm best = local::usual_algorithm({plan.op, plan.ranks, bytes});
+  const auto usual = price(plan, bytes, best);
+  if (!usual) return best;
+  core::Duration shortest = usual->time() * kClearlyFaster;
+  for (const model::Algorithm algorithm : local::algorithms_for(plan.op)) {
+    const auto ledger = price(plan, bytes, algorithm);
+    if (!ledger || ledger->time() >= shortest) continue;
+    best = algorithm;
+    shortest = ledger->time();
+  }
+  return best;
+}
+
+double LocalLedger::drift() const {
+  const auto now = measure_flag(cpus_);
+  const core::Duration before = links_.flag;
+  if (!now || now->in_seconds() <= 0 || before.in_seconds() <= 0) return 1;
+  return std::max(*now / before, before / *now);
+}
+
+}  // namespace comm_probe::measure

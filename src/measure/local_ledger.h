@@ -1,0 +1,38 @@
+// The ledger of this machine for the local engine: `link` measured once, and from it the time of
+// every algorithm at every size (local_prediction.h). It chooses the algorithm of `--algo auto` and
+// gives the prediction that `bench` prints beside its measurement.
+//
+// Rule: the algorithm with the shortest predicted time, where that is at least 5 % below the usual
+// one (choose.h); predictions closer than that are the same, and the choice must not change with
+// the noise.
+#pragma once
+
+#include <optional>
+
+#include "measure/link/link.h"
+#include "measure/measure.h"
+#include "model/ledger.h"
+
+namespace comm_probe::measure {
+
+class LocalLedger {
+ public:
+  // Takes one to two seconds. Fails where the links cannot be measured.
+  static core::Result<LocalLedger> measure(const topology::HostTopology& host, const Plan& plan,
+                                           const Progress& progress);
+  // For tests: from links that are known.
+  LocalLedger(HostLinks links, std::vector<int> cpus) : links_(std::move(links)), cpus_(cpus) {}
+
+  // Nothing where it cannot be priced: one rank, more ranks than cores.
+  std::optional<model::Ledger> price(const Plan& plan, core::Bytes bytes,
+                                     model::Algorithm algorithm) const;
+  model::Algorithm fastest(const Plan& plan, core::Bytes bytes) const;
+  // How much the flag latency has changed since, as a factor of at least 1; 1 where unknown.
+  double drift() const;
+
+ private:
+  HostLinks links_;
+  std::vector<int> cpus_;
+};
+
+}  // namespace comm_probe::measure
