@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 
 namespace comm_probe::diagnose {

@@ -2,9 +2,9 @@
 // every algorithm at every size (local_prediction.h). It chooses the algorithm of `--algo auto` and
 // gives the prediction that `bench` prints beside its measurement.
 //
-// Rule: the algorithm with the shortest predicted time, where that is at least 5 % below the usual
-// one (choose.h); predictions closer than that are the same, and the choice must not change with
-// the noise.
+// Rule: the algorithm with the shortest predicted time, where that is at least 25 % below the usual
+// one (choose.h): predictions are good to 25 %, so a smaller difference decides nothing, and the
+// choice must not change with the noise.
 #pragma once
 
 #include <optional>

@@ -66,7 +66,7 @@ class Ranks {
       }
       pids_.push_back(pid);
       if (pid < 0) {
-        ended_.died = Died{.rank = rank, .status = errno};
+        ended_.died = Died{.rank = rank, .status = errno, .was_started = false};
         break;
       }
       ended_.processes.push_back(pid);
@@ -106,6 +106,8 @@ class Ranks {
 }  // namespace
 
 std::string Died::sentence() const {
+  if (!was_started)
+    return fmt::format("rank {} could not be started: {}", rank, std::strerror(status));
   if (signal != 0)
     return fmt::format("rank {} was killed by signal {} ({})", rank, signal, strsignal(signal));
   return fmt::format("rank {} ended with status {}", rank, status);

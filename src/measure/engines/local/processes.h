@@ -14,6 +14,7 @@ struct Died {
   int rank = 0;
   int signal = 0;  // 0: it exited with `status`
   int status = 0;
+  bool was_started = true;  // false: fork failed, `status` is errno
   // "rank 3 was killed by signal 9 (Killed)"
   std::string sentence() const;
 };
