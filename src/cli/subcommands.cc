@@ -6,6 +6,7 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_calc(root, shell);
   add_machines(root, shell);
   add_link(root, shell);
+  add_run(root, shell);
   add_bench(root, shell);
   add_curve(root, shell);
   add_explain(root, shell);

@@ -11,6 +11,7 @@ void add_machines(CLI::App& root, Shell& shell);
 void add_curve(CLI::App& root, Shell& shell);
 void add_explain(CLI::App& root, Shell& shell);
 void add_link(CLI::App& root, Shell& shell);
+void add_run(CLI::App& root, Shell& shell);
 
 // All of the above, in the order of the help.
 void add_subcommands(CLI::App& root, Shell& shell);

@@ -14,6 +14,13 @@ constexpr std::array kFindings = {
         "(100 ms), and every rank that waits for it too.",
         "Raise the limit to the number of ranks and progress threads, or start no more "
         "ranks than the quota has CPUs. NCCL and its proxy threads need CPU time as well."},
+    FindingEntry{"link.gap-unexplained", Severity::kWarning, Layer::kHardware,
+                 "A collective took more than 1.25 times what the links of this machine explain, "
+                 "and nothing that was seen around it says why.",
+                 "Something that neither link nor run sees: frequency that falls under load, "
+                 "memory of another NUMA node, a neighbour on the same host.",
+                 "Run it again. Where it stays, look at frequency, NUMA placement and huge pages, "
+                 "and compare with `comm-probe link` on an idle machine."},
     FindingEntry{"link.one-cpu", Severity::kWarning, Layer::kHardware,
                  "Only one CPU may be used: two processes take turns, and every message costs a "
                  "context switch.",
@@ -28,6 +35,12 @@ constexpr std::array kFindings = {
                  "`lspci -vv -s ADDRESS` shows LnkCap and LnkSta."},
 };
 constexpr std::array kCaveats = {
+    CaveatEntry{"link.disturbed",
+                "Others worked on the machine, or it changed its state, while a collective was "
+                "measured beside its ledger.",
+                "Stop other work, use cores that are not shared, run again."},
+    CaveatEntry{"link.no-ledger", "A collective was measured for which there is no ledger.",
+                "Use at most one rank per core, and an algorithm that the ledger knows."},
     CaveatEntry{"link.host-unreadable",
                 "Part of what this machine is could not be read from /sys or /proc.",
                 "Mount /sys and /proc into the container, or run outside of it."},

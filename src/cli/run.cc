@@ -1,0 +1,124 @@
+// `run`: the main job on this machine, in order: topology, links, collectives with their ledgers
+// beside them.
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+
+#include "cli/host_view.h"
+#include "cli/run_view.h"
+#include "cli/subcommands.h"
+#include "diagnose/links.h"
+#include "measure/beside.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Bytes;
+using model::Op;
+
+struct RunOptions {
+  bool is_quick = false;
+  bool is_acceptance = false;
+  std::string contrast = {};
+};
+
+struct Message {
+  Op op;
+  double bytes;
+};
+constexpr double kKiB = 1024;
+constexpr double kMiB = 1024 * 1024;
+// On both sides of the knee, which lies between 1 and 10 KiB for two CPUs of one machine.
+constexpr std::array kQuickMessages = {
+    Message{Op::kAllReduce, 8}, Message{Op::kAllReduce, 4 * kKiB}, Message{Op::kAllReduce, kMiB}};
+constexpr std::array kMessages = {Message{Op::kAllReduce, 8},
+                                  Message{Op::kAllReduce, kKiB},
+                                  Message{Op::kAllReduce, 64 * kKiB},
+                                  Message{Op::kAllReduce, kMiB},
+                                  Message{Op::kAllReduce, 16 * kMiB},
+                                  Message{Op::kAllGather, 64 * kKiB},
+                                  Message{Op::kReduceScatter, 64 * kKiB},
+                                  Message{Op::kAllToAll, 8},
+                                  Message{Op::kAllToAll, kMiB}};
+
+measure::Plan plan_of(const Message& message, bool is_quick) {
+  measure::Plan plan;
+  plan.op = message.op;
+  plan.ranks = 2;
+  plan.begin = plan.end = Bytes::of(message.bytes);
+  plan.blocks = is_quick ? 7 : 11;
+  return plan;
+}
+
+core::Result<diagnose::WalkStep> walk_one(const topology::HostTopology& host,
+                                          const measure::Plan& plan) {
+  const auto beside = measure::measure_beside(host, plan);
+  if (!beside) return beside.error();
+  return diagnose::judge_step(*beside);
+}
+
+core::Result<std::vector<diagnose::WalkStep>> walk(const Shell& shell,
+                                                   const topology::HostTopology& host,
+                                                   bool is_quick) {
+  std::vector<diagnose::WalkStep> steps;
+  const std::vector<Message> messages =
+      is_quick ? std::vector<Message>(kQuickMessages.begin(), kQuickMessages.end())
+               : std::vector<Message>(kMessages.begin(), kMessages.end());
+  for (const Message& message : messages) {
+    shell.progress(fmt::format("run: {} of {} collectives", steps.size() + 1, messages.size()));
+    const auto step = walk_one(host, plan_of(message, is_quick));
+    if (!step) return step.error();
+    steps.push_back(*step);
+    if (step->beside.died || step->beside.interrupted_by != 0) break;
+  }
+  return steps;
+}
+
+int run(const Shell& shell, const RunOptions& options) {
+  RunFacts facts;
+  facts.host = topology::read_host(core::Host::real());
+  facts.is_acceptance = options.is_acceptance;
+  if (!options.contrast.empty()) {
+    const auto contrast = contrast_of(options.contrast);
+    if (!contrast) return shell.fail(contrast.error());
+    facts.contrast = *contrast;
+  }
+  const auto links = measure::measure_host_links(
+      facts.host, {.is_quick = options.is_quick},
+      [&shell](const std::string& what) { shell.progress("run: " + what); });
+  if (!links) return shell.end_progress(), shell.fail(links.error());
+  facts.links = *links;
+  const auto steps = walk(shell, facts.host, options.is_quick);
+  shell.end_progress();
+  if (!steps) return shell.fail(steps.error());
+  facts.steps = *steps;
+  if (!steps->empty() && steps->back().beside.interrupted_by != 0)
+    return 128 + steps->back().beside.interrupted_by;
+  return shell.finish(run_document(facts));
+}
+
+}  // namespace
+
+void add_run(CLI::App& root, Shell& shell) {
+  CLI::App* app = root.add_subcommand("run",
+                                      "the main job: this machine, its links, collectives "
+                                      "with their ledgers beside them, findings")
+                      ->group("Measure");
+  auto options = std::make_shared<RunOptions>();
+  app->add_flag("--quick", options->is_quick, "fewer sizes and samples: under 10 s instead of 30");
+  app->add_flag("--accept", options->is_acceptance,
+                "a pass/fail list; what is expected is computed for this host");
+  app->add_option("--contrast", options->contrast,
+                  "what one node of this catalog machine would take for the same messages")
+      ->type_name("MACHINE");
+  app->footer(
+      "Example:\n  comm-probe run --quick --contrast dgx-h100\n"
+      "  -> what this machine is, alpha and beta of its links, and for each message the time that\n"
+      "     its ledger says, the time it took, the gap, and what explains it");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, options] { shell.run([&shell, options] { return run(shell, *options); }); });
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,291 @@
+#include "cli/run_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/host_view.h"
+#include "cli/ledger_view.h"
+#include "core/units.h"
+#include "diagnose/links.h"
+#include "model/advice.h"
+#include "model/closed_form.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::format_bandwidth;
+using core::format_duration;
+using core::format_percent;
+using core::Json;
+using core::json_number;
+using diagnose::Check;
+using diagnose::WalkStep;
+
+Json measured_json(const WalkStep& step) {
+  const measure::Timing& t = step.beside.row.out_of_place;
+  const core::Bandwidth algbw =
+      t.time.in_seconds() > 0 ? step.beside.row.bytes / t.time : core::Bandwidth();
+  return {
+      {"time_us", json_number(t.time.in_us())},
+      {"fastest_us", json_number(t.fastest.in_us())},
+      {"slowest_us", json_number(t.slowest.in_us())},
+      {"in_place_us", json_number(step.beside.row.in_place.time.in_us())},
+      {"algbw_GBps", json_number(algbw.in_GBps())},
+      {"busbw_GBps", json_number(algbw.in_GBps() *
+                                 model::busbw_factor(step.beside.plan.op, step.beside.plan.ranks))},
+      {"wrong", t.wrong ? Json(*t.wrong) : Json()},
+      {"basis", "measured"}};
+}
+
+model::Ledger contrast_ledger(const Contrast& contrast, const WalkStep& step) {
+  const model::Collective same{step.beside.plan.op, contrast.ranks, step.beside.row.bytes};
+  const auto model = model::ClosedForm::create(contrast.fabric);
+  return model->price(same);
+}
+
+Json step_json(const WalkStep& step, const std::optional<Contrast>& contrast) {
+  Json json = {{"name", step.name},
+               {"ledger", step.beside.ledger ? to_json(*step.beside.ledger) : Json()},
+               {"predicted_us", step.gap ? json_number(step.beside.predicted.in_us()) : Json()},
+               {"measured", measured_json(step)},
+               {"gap", step.gap ? json_number(*step.gap) : Json()},
+               {"explained_by", step.explained_by}};
+  if (contrast) json["contrast"] = to_json(contrast_ledger(*contrast, step));
+  return json;
+}
+
+Json plain_step(const std::string& name, const Json& measured) {
+  return {{"name", name},
+          {"ledger", Json()},
+          {"measured", measured},
+          {"gap", Json()},
+          {"explained_by", Json::array()}};
+}
+
+std::string side_of(const WalkStep& step) {
+  if (!step.beside.ledger) return "-";
+  const double share = step.beside.ledger->latency_share();
+  return share > 0.5 ? fmt::format("latency {}", format_percent(share, 2))
+                     : fmt::format("bytes {}", format_percent(1 - share, 2));
+}
+
+std::string gap_text(const WalkStep& step) {
+  if (!step.gap) return "-";
+  return fmt::format("{}{}", *step.gap >= 0 ? "+" : "", format_percent(*step.gap, 2));
+}
+
+core::Table steps_table(const RunFacts& facts) {
+  using Align = core::Column::Align;
+  core::Table table{{{"message, 2 ranks", Align::kLeft},
+                     {"algorithm", Align::kLeft, 4},
+                     {"ledger", Align::kLeft},
+                     {"predicted"},
+                     {"measured"},
+                     {"gap"}},
+                    {}};
+  for (const WalkStep& step : facts.steps) {
+    const measure::Beside& b = step.beside;
+    table.rows.push_back({step.name, model::algorithm_name(b.row.algorithm), side_of(step),
+                          step.gap ? format_duration(b.predicted) : "-",
+                          format_duration(b.row.out_of_place.time), gap_text(step)});
+  }
+  return table;
+}
+
+// Where the ledger alone does not explain the time.
+core::KeyValues explanations(const RunFacts& facts) {
+  core::KeyValues pairs;
+  for (const WalkStep& step : facts.steps) {
+    if (step.gap && std::abs(*step.gap) <= diagnose::kExplainedGap) continue;
+    pairs.rows.emplace_back(step.name, fmt::format("{}", fmt::join(step.explained_by, "; ")));
+  }
+  return pairs;
+}
+
+core::Table contrast_table(const RunFacts& facts) {
+  using Align = core::Column::Align;
+  core::Table table{{{"message", Align::kLeft},
+                     {"here, 2 ranks"},
+                     {fmt::format("{}, {} ranks", facts.contrast->machine, facts.contrast->ranks)},
+                     {"ledger there", Align::kLeft}},
+                    {}};
+  for (const WalkStep& step : facts.steps) {
+    const model::Ledger there = contrast_ledger(*facts.contrast, step);
+    table.rows.push_back(
+        {step.name, format_duration(step.beside.row.out_of_place.time),
+         format_duration(there.time()),
+         there.is_latency_bound()
+             ? fmt::format("latency {}", format_percent(there.latency_share(), 2))
+             : fmt::format("bytes {}", format_percent(1 - there.latency_share(), 2))});
+  }
+  return table;
+}
+
+core::Table accept_table(const std::vector<Check>& checks) {
+  using Align = core::Column::Align;
+  core::Table table{{{"", Align::kLeft},
+                     {"check", Align::kLeft},
+                     {"expected on this host", Align::kLeft},
+                     {"observed", Align::kLeft}},
+                    {}};
+  for (const Check& check : checks)
+    table.rows.push_back(
+        {diagnose::outcome_name(check.outcome), check.name, check.expected, check.observed});
+  return table;
+}
+
+Json accept_json(const std::vector<Check>& checks) {
+  Json array = Json::array();
+  for (const Check& check : checks)
+    array.push_back({{"name", check.name},
+                     {"expected", check.expected},
+                     {"observed", check.observed},
+                     {"outcome", diagnose::outcome_name(check.outcome)}});
+  return array;
+}
+
+std::string link_text(const measure::HostLink* link) {
+  return link == nullptr || !link->beta ? "-" : format_bandwidth(link->beta->value);
+}
+
+// "CPU 0: read 12.5 GB/s, write 13.5 GB/s, copy 7.2 GB/s; 2 CPUs: ..."
+std::string memory_line(const measure::HostLinks& links) {
+  std::string line, last;
+  for (const measure::HostLink& link : links.links) {
+    if (link.kind != measure::LinkKind::kMemory) continue;
+    const std::size_t space = link.name.rfind(' ');
+    const std::string who = link.name.substr(0, space);
+    line += who == last ? ", " : fmt::format("{}{}: ", last.empty() ? "" : "; ", who);
+    line += link.name.substr(space + 1) + " " + link_text(&link);
+    last = who;
+  }
+  return line;
+}
+
+// One line per question: how long does a word take, how fast do bytes go?
+core::KeyValues links_summary(const measure::HostLinks& links) {
+  using measure::LinkKind;
+  std::string copies;
+  for (const char* level : {"L1", "L2", "L3", "memory"})
+    if (const auto* link = links.find(LinkKind::kExchange, level))
+      copies += fmt::format("{}{} {}", copies.empty() ? "" : ", ", level, link_text(link));
+  core::KeyValues pairs{
+      {{"alpha", fmt::format("{} one way through shared memory, {} where the "
+                             "receiver sleeps",
+                             format_duration(links.flag), format_duration(links.wake))},
+       {"beta, both ways", copies}}};
+  pairs.rows.emplace_back("memory", memory_line(links));
+  if (const auto* tcp = links.find(LinkKind::kTcp, "one way"); tcp != nullptr && tcp->alpha)
+    pairs.rows.emplace_back(
+        "loopback tcp",
+        fmt::format("alpha {}, beta {}", format_duration(tcp->alpha->value), link_text(tcp)));
+  return pairs;
+}
+
+std::string gpu_line(const topology::HostTopology& host) {
+  if (host.gpus() == 0)
+    return "No GPU here: the two ledgers (steps x alpha, bytes / beta) are shown on this machine's "
+           "own memory; they read the same on NVLink or InfiniBand, only alpha and beta differ.";
+  return fmt::format("{} GPU(s) seen on PCI; measuring them belongs to a later release.",
+                     host.gpus());
+}
+
+// Between the largest all_reduce in the latency ledger and the smallest in the bandwidth ledger.
+std::string knee_line(const RunFacts& facts) {
+  core::Bytes below, above;
+  for (const WalkStep& step : facts.steps) {
+    if (!step.beside.ledger || step.beside.plan.op != model::Op::kAllReduce) continue;
+    const core::Bytes bytes = step.beside.row.bytes;
+    if (step.beside.ledger->is_latency_bound())
+      below = std::max(below, bytes);
+    else
+      above = above.count() == 0 ? bytes : std::min(above, bytes);
+  }
+  if (below.count() == 0 || above.count() == 0) return "";
+  return fmt::format(
+      "The knee of all_reduce lies between {} and {}: below it only fewer steps or a smaller alpha "
+      "help, above it only fewer bytes or more bandwidth.",
+      core::format_bytes(below), core::format_bytes(above));
+}
+
+void judge(const RunFacts& facts, core::Document& document) {
+  const auto take = [&document](const std::vector<core::Finding>& findings,
+                                const std::vector<core::Caveat>& caveats) {
+    document.findings.insert(document.findings.end(), findings.begin(), findings.end());
+    document.caveats.insert(document.caveats.end(), caveats.begin(), caveats.end());
+  };
+  const auto host = diagnose::judge_host(facts.host);
+  const auto links = diagnose::judge_links(facts.links);
+  take(host.findings, host.caveats);
+  take(links.findings, links.caveats);
+  take(diagnose::walk_findings(facts.steps), diagnose::walk_caveats(facts.steps));
+}
+
+std::string verdict_of(const RunFacts& facts) {
+  int priced = 0, close = 0;
+  for (const WalkStep& step : facts.steps) {
+    if (!step.gap) continue;
+    ++priced;
+    close += std::abs(*step.gap) <= diagnose::kExplainedGap ? 1 : 0;
+  }
+  return fmt::format("{} of {} collectives took what their ledger says, within {}", close, priced,
+                     format_percent(diagnose::kExplainedGap, 2));
+}
+
+void add_text(const RunFacts& facts, core::Document& document) {
+  auto& body = document.body;
+  body.insert(body.end(),
+              {core::Heading{"This machine"}, host_summary(facts.host),
+               core::Heading{"Its links (a message of n bytes: alpha + n / beta)"},
+               links_summary(facts.links), core::Heading{"Collectives: the ledger and the clock"},
+               steps_table(facts)});
+  if (const core::KeyValues why = explanations(facts); !why.rows.empty()) {
+    body.emplace_back(core::Heading{"Why there is a gap"});
+    body.emplace_back(why);
+  }
+  if (const std::string line = knee_line(facts); !line.empty())
+    body.emplace_back(core::Paragraph{line});
+  if (facts.contrast) {
+    body.emplace_back(core::Heading{"For contrast: the same messages on one " +
+                                    facts.contrast->machine + " (computed)"});
+    body.emplace_back(contrast_table(facts));
+  }
+  body.emplace_back(core::Paragraph{gpu_line(facts.host)});
+  for (const WalkStep& step : facts.steps) {
+    if (!step.beside.ledger) continue;
+    document.details.emplace_back(core::Heading{step.name});
+    for (core::Block& block : ledger_details(*step.beside.ledger))
+      document.details.push_back(std::move(block));
+  }
+}
+
+}  // namespace
+
+core::Document run_document(const RunFacts& facts) {
+  core::Document document{.command = "run"};
+  document.verdict = verdict_of(facts);
+  judge(facts, document);
+  Json steps = Json::array();
+  steps.push_back(plain_step("topology", {{"cpus", facts.host.cpus.size()},
+                                          {"usable_cpus", facts.host.usable_cpus()},
+                                          {"gpus", facts.host.gpus()},
+                                          {"nics", facts.host.nics()}}));
+  steps.push_back(plain_step("links", {{"alpha_us", json_number(facts.links.flag.in_us())},
+                                       {"wake_us", json_number(facts.links.wake.in_us())}}));
+  for (const WalkStep& step : facts.steps) steps.push_back(step_json(step, facts.contrast));
+  document.result = {{"host", host_json(facts.host)},
+                     {"links", links_json(facts.links)},
+                     {"context", context_json(facts.links.context)},
+                     {"steps", steps}};
+  if (facts.is_acceptance) {
+    const auto checks = diagnose::acceptance(facts.host, facts.steps);
+    document.result["accept"] = accept_json(checks);
+    document.body = {core::Heading{"Acceptance"}, accept_table(checks)};
+  }
+  add_text(facts, document);
+  return document;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,35 @@
+// What `run` shows: JSON and text of its steps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/document.h"
+#include "diagnose/walk.h"
+#include "measure/link/link.h"
+#include "model/fabric.h"
+#include "model/ledger.h"
+#include "topology/topology.h"
+
+namespace comm_probe::cli {
+
+// One node of a catalog machine.
+struct Contrast {
+  std::string machine = {};
+  int ranks = 0;
+  model::Fabric fabric = {};
+};
+// Fails on a name that the catalog does not know, and on a machine without GPU links.
+core::Result<Contrast> contrast_of(const std::string& machine);
+
+struct RunFacts {
+  topology::HostTopology host = {};
+  measure::HostLinks links = {};
+  std::vector<diagnose::WalkStep> steps = {};
+  std::optional<Contrast> contrast = {};
+  bool is_acceptance = false;
+};
+core::Document run_document(const RunFacts& facts);
+
+}  // namespace comm_probe::cli

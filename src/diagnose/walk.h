@@ -1,0 +1,51 @@
+// The main job on this machine, step by step: what a collective costs in the ledger, what it cost
+// when it ran, how far both are apart, and why.
+//
+//   gap = measured / predicted - 1; up to kExplainedGap in either direction the ledger explains it.
+// Beyond it the circumstances of that very measurement are asked: did the machine change its state,
+// did others work on it, did the blocks differ among themselves? What none of them explains, and
+// is slower than the ledger, is a finding.
+//
+// Worked example (tests/unit/diagnose/walk_test.cc): predicted 10 us, measured 16 us, all blocks
+// within 5 %, flag latency steady, nobody else at work: gap 0.6, link.gap-unexplained.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/finding.h"
+#include "measure/beside.h"
+#include "topology/topology.h"
+
+namespace comm_probe::diagnose {
+
+inline constexpr double kExplainedGap = 0.25;
+
+struct WalkStep {
+  std::string name = {};  // "all_reduce 64 KiB"
+  measure::Beside beside = {};
+  std::optional<double> gap = {};  // absent: not priced
+  std::vector<std::string> explained_by = {};
+  bool is_explained = true;
+};
+
+WalkStep judge_step(const measure::Beside& beside);
+// Wrong results, dead ranks, steps slower than their ledger without a reason.
+std::vector<core::Finding> walk_findings(const std::vector<WalkStep>& steps);
+// Steps without a ledger or whose gap only has an outer reason.
+std::vector<core::Caveat> walk_caveats(const std::vector<WalkStep>& steps);
+
+// One line of --accept. The expectation is computed for this host.
+struct Check {
+  enum class Outcome { kPass, kFail, kUndecided };
+  std::string name = {};
+  std::string expected = {};
+  std::string observed = {};
+  Outcome outcome = Outcome::kPass;
+};
+const char* outcome_name(Check::Outcome outcome);  // "pass" | "fail" | "undecided"
+std::vector<Check> acceptance(const topology::HostTopology& host,
+                              const std::vector<WalkStep>& steps);
+
+}  // namespace comm_probe::diagnose

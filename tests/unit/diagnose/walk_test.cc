@@ -1,0 +1,110 @@
+#include "diagnose/walk.h"
+
+#include <gtest/gtest.h>
+
+namespace comm_probe::diagnose {
+namespace {
+
+using namespace core::literals;
+using core::Duration;
+
+// predicted 10 us, measured as asked for, blocks within 5 %, a steady and quiet machine
+measure::Beside quiet(double measured_us) {
+  measure::Beside b;
+  b.plan = {.op = model::Op::kAllReduce, .ranks = 2};
+  b.row.bytes = 64_KiB;
+  const Duration time = Duration::from_us(measured_us);
+  b.row.out_of_place = {time, time * 0.98, time * 1.03, 20, 0};
+  b.context.cores = 2;
+  b.ledger = model::Ledger{};
+  b.predicted = 10_us;
+  b.flag_before = b.flag_after = Duration::from_ns(190);
+  return b;
+}
+
+TEST(Walk, WithinAQuarterTheLedgerExplains) {
+  for (const double measured : {7.6, 10.0, 12.4}) {
+    const WalkStep step = judge_step(quiet(measured));
+    EXPECT_NEAR(*step.gap, measured / 10 - 1, 1e-9);
+    EXPECT_EQ(step.explained_by, std::vector<std::string>{"the ledger"});
+    EXPECT_TRUE(walk_findings({step}).empty());
+    EXPECT_TRUE(walk_caveats({step}).empty());
+  }
+}
+
+// the worked example of walk.h
+TEST(Walk, SlowerWithoutAReasonIsAFinding) {
+  const WalkStep step = judge_step(quiet(16));
+  EXPECT_FALSE(step.is_explained);
+  const auto findings = walk_findings({step});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "link.gap-unexplained");
+  EXPECT_NEAR(findings[0].expected->value, 10, 1e-9);
+  EXPECT_NEAR(findings[0].observed->value, 16, 1e-9);
+  EXPECT_NE(findings[0].summary.find("64 KiB"), std::string::npos);
+}
+
+TEST(Walk, FasterThanTheLedgerIsNoFinding) {
+  EXPECT_TRUE(walk_findings({judge_step(quiet(5))}).empty());
+}
+
+TEST(Walk, EveryCircumstanceIsAReason) {
+  measure::Beside moved = quiet(16);
+  moved.flag_after = Duration::from_ns(32);
+  measure::Beside jumpy = quiet(16);
+  jumpy.row.out_of_place.slowest = 30_us;
+  measure::Beside loaded = quiet(16);
+  loaded.load = 11;
+  measure::Beside preempted = quiet(16);
+  preempted.preemptions = 500;
+  for (const measure::Beside& beside : {moved, jumpy, loaded, preempted}) {
+    const WalkStep step = judge_step(beside);
+    EXPECT_TRUE(step.is_explained) << step.explained_by.front();
+    EXPECT_TRUE(walk_findings({step}).empty()) << step.explained_by.front();
+    ASSERT_EQ(walk_caveats({step}).size(), 1U);
+    EXPECT_EQ(walk_caveats({step})[0].id, "link.disturbed");
+  }
+}
+
+TEST(Walk, WhatIsNotPricedStandsAlone) {
+  measure::Beside crowded = quiet(16);
+  crowded.ledger.reset();
+  crowded.not_priced = "not priced: 4 ranks on 2 cores take turns";
+  const WalkStep step = judge_step(crowded);
+  EXPECT_FALSE(step.gap.has_value());
+  EXPECT_EQ(step.explained_by.front(), crowded.not_priced);
+  ASSERT_EQ(walk_caveats({step}).size(), 1U);
+  EXPECT_EQ(walk_caveats({step})[0].id, "link.no-ledger");
+}
+
+TEST(Walk, AcceptanceSaysPassFailAndUndecided) {
+  topology::HostTopology host;
+  host.cpus = host.allowed = {0, 1};
+  measure::Beside wrong = quiet(10);
+  wrong.row.out_of_place.wrong = 3;
+  measure::Beside loaded = quiet(16);
+  loaded.load = 11;
+  const std::vector<WalkStep> steps = {judge_step(quiet(10)), judge_step(quiet(16)),
+                                       judge_step(wrong), judge_step(loaded)};
+  const std::vector<Check> checks = acceptance(host, steps);
+  ASSERT_EQ(checks.size(), 5U);
+  EXPECT_EQ(checks[0].outcome, Check::Outcome::kPass);  // two CPUs, no quota
+  EXPECT_EQ(checks[1].outcome, Check::Outcome::kPass);
+  EXPECT_EQ(checks[2].outcome, Check::Outcome::kFail);
+  EXPECT_EQ(checks[3].outcome, Check::Outcome::kFail);
+  EXPECT_EQ(checks[4].outcome, Check::Outcome::kUndecided);
+  EXPECT_EQ(checks[1].expected, "at most 12.5 us");
+  host.quota = 0.5;
+  EXPECT_EQ(acceptance(host, {})[0].outcome, Check::Outcome::kFail);
+}
+
+TEST(Walk, WrongResultsAreAnErrorWhateverTheTime) {
+  measure::Beside wrong = quiet(10);
+  wrong.row.out_of_place.wrong = 3;
+  const auto findings = walk_findings({judge_step(wrong)});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].id, "bench.wrong-results");
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose
