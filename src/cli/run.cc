@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 #include <memory>
 
 #include "cli/host_view.h"
@@ -93,8 +94,10 @@ int run(const Shell& shell, const RunOptions& options) {
   shell.end_progress();
   if (!steps) return shell.fail(steps.error());
   facts.steps = *steps;
-  if (!steps->empty() && steps->back().beside.interrupted_by != 0)
+  if (!steps->empty() && steps->back().beside.interrupted_by != 0) {
+    std::fprintf(stderr, "comm-probe: run: interrupted; all ranks were ended\n");
     return 128 + steps->back().beside.interrupted_by;
+  }
   return shell.finish(run_document(facts));
 }
 

@@ -39,7 +39,10 @@ core::Result<Beside> measure_once(const topology::HostTopology& host, const Plan
   if (!run) return run.error();
   const auto after = links_around(host, plan.begin);
   if (!after) return after.error();
-  Beside beside{.plan = plan, .context = run->context, .died = run->died};
+  Beside beside;
+  beside.plan = plan;
+  beside.context = run->context;
+  beside.died = run->died;
   beside.interrupted_by = run->interrupted_by;
   beside.flag_before = before->flag;
   beside.flag_after = after->context.alpha_after;
