@@ -11,15 +11,19 @@ namespace {
 
 // A prediction is good to 25 % (docs/bench.md); one closer to another than that decides nothing.
 constexpr double kClearlyFaster = 0.75;
+// link measures no larger message: from here on every machine waits for its memory, and the time
+// grows with the size. (4 buffers of it in each of two processes.)
+const core::Bytes kLargestMeasured = core::Bytes::of(64.0 * 1048576);
 
 }  // namespace
 
 core::Result<LocalLedger> LocalLedger::measure(const topology::HostTopology& host, const Plan& plan,
                                                const Progress& progress) {
   LinkPlan wanted = {.is_quick = true, .with_memory = false, .with_tcp = false};
-  wanted.smallest_message =
-      std::max(core::Bytes::of(8), std::min(plan.begin, plan.end) / (2 * std::max(plan.ranks, 1)));
-  wanted.largest_message = std::max(plan.end, core::Bytes::of(16));
+  const core::Bytes largest = std::min(plan.end, kLargestMeasured);
+  const core::Bytes smallest = std::min(plan.begin, largest) / (2 * std::max(plan.ranks, 1));
+  wanted.smallest_message = std::max(core::Bytes::of(8), smallest);
+  wanted.largest_message = std::max(largest, core::Bytes::of(16));
   auto links = measure_host_links(host, wanted, progress);
   if (!links) return links.error();
   return LocalLedger(std::move(*links), chosen_pair(host));

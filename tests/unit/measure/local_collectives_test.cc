@@ -235,6 +235,17 @@ TEST(Streams, ThousandsOfMessagesOneWay) {
   EXPECT_EQ(cells[0], 0u);
 }
 
+// Five ranks once had chunks of 26214 bytes: flags lay across two lines.
+TEST(Streams, EveryFlagHasALineOfItsOwn) {
+  for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
+    const ChunkSizes chunks = chunk_sizes(ranks);
+    EXPECT_EQ(chunks.board % kLine, 0u) << ranks;
+    EXPECT_EQ(chunks.pair % kLine, 0u) << ranks;
+    EXPECT_GE(chunks.pair, 4096u) << ranks;
+    EXPECT_LE(chunks.board, 64u << 10) << ranks;  // the spare operand of one_shot.cc
+  }
+}
+
 TEST(Algorithms, WhatDoesNotExistIsRefusedWithWhatDoes) {
   const auto refused = require_algorithm(Op::kAllGather, Algorithm::kTree);
   ASSERT_FALSE(refused);

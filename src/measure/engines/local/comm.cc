@@ -32,9 +32,11 @@ struct Layout {
 
 }  // namespace
 
+// Whole pages: a flag must never lie across two cache lines.
 ChunkSizes chunk_sizes(int ranks) {
   const std::size_t share = kChunk * 4 / static_cast<std::size_t>(std::max(ranks, 4));
-  return {std::max(share, kSmallestChunk), std::max(share, kSmallestChunk)};
+  const std::size_t chunk = std::max(share / kSmallestChunk, std::size_t{1}) * kSmallestChunk;
+  return {chunk, chunk};
 }
 
 core::Result<CommMemory> CommMemory::make(int ranks) {

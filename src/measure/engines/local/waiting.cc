@@ -36,8 +36,7 @@ void wait_slowly(const std::atomic<std::uint32_t>& word, std::uint32_t wanted,
     ::sched_yield();
   }
   const timespec longest = {0, policy.must_wake ? kLongestSleepNs : kLongestSleepNs / 20};
-  sleepers.fetch_add(1, std::memory_order_seq_cst);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  sleepers.fetch_add(1, std::memory_order_acq_rel);
   for (;;) {
     const std::uint32_t seen = word.load(std::memory_order_acquire);
     if (reached(seen, wanted)) break;
