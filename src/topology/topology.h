@@ -9,3 +9,5 @@
 #pragma once
 
 #include "topology/host_topology.h"
+#include "topology/machine.h"
+#include "topology/paths.h"

@@ -1,0 +1,19 @@
+// nccl: what does NCCL decide on this machine, and why? Policy on top of topology/: no files are
+// read here, no text is made. Base version 2.28.9; what changed between 2.18 and 2.30 is data.
+//
+//   settings.h    the environment as NCCL reads it
+//   reach.h       who reaches whom after policy: CPU detours, PXN, domains
+//   peer_rules.h  P2P between GPUs, transports
+//   gdr_rules.h   GPUDirect RDMA between a GPU and a NIC
+//   net_choice.h  which NIC a GPU gets
+//
+// Worked example (tests/unit/nccl): on a DGX H100 with NCCL_P2P_DISABLE=1 the GPUs fall into two
+// domains, one for each socket: between sockets the NICs (48 GB/s) beat the CPU link (22 GB/s).
+#pragma once
+
+#include "nccl/gdr_rules.h"
+#include "nccl/net_choice.h"
+#include "nccl/peer_rules.h"
+#include "nccl/reach.h"
+#include "nccl/settings.h"
+#include "nccl/system_facts.h"

@@ -1,0 +1,226 @@
+#include "topology/machine_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace comm_probe::topology {
+namespace {
+
+using core::Bandwidth;
+
+std::optional<Bandwidth> sum(std::optional<Bandwidth> a, std::optional<Bandwidth> b) {
+  if (!a || !b) return std::nullopt;
+  return *a + *b;
+}
+
+// One NVLink by generation, one direction: whitepapers of P100, V100, A100, H100, Blackwell (golden
+// G2-01..03 for the sums).
+std::optional<Bandwidth> nvlink_nominal(int sm) {
+  struct Row {
+    int least_sm;
+    double rate;
+  };
+  constexpr Row kRows[] = {{100, 50}, {90, 25}, {87, 25}, {86, 14.0625}, {70, 25}, {60, 20}};
+  for (const Row& row : kRows)
+    if (sm >= row.least_sm) return Bandwidth::from_GBps(row.rate);
+  return std::nullopt;
+}
+
+// Broadcom PEX switches that show two levels where there is one: the id of the switch without its
+// low 12 bits (NCCL 2.28.9 topo.cc, getBcmGen). 0: not one of them.
+int broadcom_generation(std::uint64_t device, int level) {
+  constexpr std::uint64_t kGen4 = 0x1000c0101000a000;
+  constexpr std::uint64_t kGen5 = 0x1000c03010000000;
+  const std::uint64_t family = device & ~std::uint64_t{0xfff};
+  if (family == kGen4) return 4;
+  if (family == kGen5 + static_cast<std::uint64_t>(level) * 0x1000) return 5;
+  return 0;
+}
+
+// GT/s of one lane: "16 GT/s" and "16.0 GT/s PCIe" are 16; nothing for what is no PCIe generation.
+std::optional<double> transfers_of(const PciSlot& slot) {
+  const double transfers = std::atof(slot.speed.c_str());
+  for (const double known : {2.5, 5.0, 8.0, 16.0, 32.0, 64.0})
+    if (transfers == known) return known;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Bandwidth> pci_nominal(const PciSlot& slot) {
+  const auto transfers = transfers_of(slot);
+  if (slot.width <= 0 || !transfers) return std::nullopt;
+  return Bandwidth::from_Gbps(*transfers * slot.width);
+}
+
+// The PCIe link model of golden G3-10: 26 B around each packet from generation 3 on (24 B before),
+// and 16 B of acknowledgement and flow control for every four packets, at the usual MPS of 256 B.
+std::optional<Bandwidth> pci_effective(const PciSlot& slot) {
+  const auto nominal = pci_nominal(slot);
+  if (!nominal) return std::nullopt;
+  const double transfers = *transfers_of(slot);
+  constexpr double kPayload = 256;
+  if (transfers >= 64) return *nominal * (236.0 / 256) * (kPayload / (kPayload + 16));
+  const double encoding = transfers >= 8 ? 128.0 / 130 : 0.8;
+  const double around = transfers >= 8 ? 26 : 24;
+  return *nominal * encoding * (4 * kPayload / (4 * (kPayload + around) + 16));
+}
+
+void MachineBuilder::connect(int from, Link link) {
+  auto& links = machine_.node(from).links;
+  auto at = std::find_if(links.begin(), links.end(), [&](const Link& known) {
+    return known.remote == link.remote && known.type == link.type;
+  });
+  if (at == links.end()) {
+    at = links.insert(links.end(), link);
+  } else {
+    at->nccl.GBps += link.nccl.GBps;
+    at->nominal = sum(at->nominal, link.nominal);
+    at->effective = sum(at->effective, link.effective);
+  }
+  while (at != links.begin() && std::prev(at)->nccl < at->nccl) {
+    std::iter_swap(std::prev(at), at);
+    --at;
+  }
+}
+
+void MachineBuilder::join(int one, int other, Link link) {
+  link.remote = other;
+  connect(one, link);
+  link.remote = one;
+  connect(other, link);
+}
+
+void MachineBuilder::join_pci(int function, int above) {
+  const PciSlot& slot = machine_.node(function).slot;
+  const bool on_bus = !machine_.node(function).bus_id.empty();
+  join(function, above,
+       {.type = LinkType::kPci,
+        .nccl = on_bus ? nccl_pci_rate(slot) : kLocalRate,
+        .nominal = pci_nominal(slot),
+        .effective = pci_effective(slot)});
+}
+
+void MachineBuilder::join_net(int nic, int net) {
+  const Bandwidth speed = machine_.node(net).as<Net>().speed;
+  join(nic, net, {.type = LinkType::kNet, .nccl = nccl_net_rate(speed), .nominal = speed});
+}
+
+void MachineBuilder::join_nvlinks(int gpu, int target, int count) {
+  const int sm = machine_.node(gpu).as<Gpu>().sm.value_or(0);
+  Link link{.type = LinkType::kNvl,
+            .remote = target,
+            .nccl = {static_cast<float>(count) * nccl_nvlink_rate(sm, version_).GBps},
+            .nominal = nvlink_nominal(sm)};
+  if (link.nominal) link.nominal = *link.nominal * count;
+  connect(gpu, link);
+  if (machine_.node(target).type() == NodeType::kGpu) return;  // it brings its own
+  link.remote = gpu;
+  connect(target, link);
+}
+
+void MachineBuilder::join_c2c(int gpu, int cpu, int count, Bandwidth each) {
+  const auto rate = static_cast<float>(each.in_GBps() * 1000 * count / 1000.0);
+  join(gpu, cpu, {.type = LinkType::kC2c, .nccl = {rate}});
+}
+
+int MachineBuilder::nvswitch() {
+  if (machine_.count(NodeType::kNvs) > 0) return machine_.of(NodeType::kNvs).front();
+  return machine_.add({.kind = NvSwitch{}});
+}
+
+std::optional<int> MachineBuilder::cpu_above(int node) const {
+  std::vector<bool> seen(machine_.nodes.size());
+  std::vector<int> stack = {node};
+  while (!stack.empty()) {
+    const int at = stack.back();
+    stack.pop_back();
+    if (machine_.node(at).type() == NodeType::kCpu) return at;
+    if (seen[static_cast<std::size_t>(at)]) continue;
+    seen[static_cast<std::size_t>(at)] = true;
+    for (const Link& link : machine_.node(at).links) {
+      const NodeType remote = machine_.node(link.remote).type();
+      if (link.type == LinkType::kPci && (remote == NodeType::kPci || remote == NodeType::kCpu))
+        stack.push_back(link.remote);
+    }
+  }
+  return std::nullopt;
+}
+
+void MachineBuilder::merge_switches(int parent, const std::vector<int>& below) {
+  std::vector<bool> gone(machine_.nodes.size());
+  for (const int child : below) {
+    gone[static_cast<std::size_t>(child)] = true;
+    std::erase_if(machine_.node(parent).links,
+                  [&](const Link& link) { return link.remote == child; });
+  }
+  for (const int child : below) {
+    for (const Link& link : machine_.node(child).links) {
+      if (link.remote == parent) continue;
+      machine_.node(parent).links.push_back(link);
+      for (Link& back : machine_.node(link.remote).links)
+        if (back.remote == child) back.remote = parent;
+    }
+    machine_.node(child).links.clear();
+  }
+  PciSwitch merged = machine_.node(parent).as<PciSwitch>();
+  merged.device |= 0xffff;  // not treated again
+  machine_.node(parent).kind = merged;
+  machine_ = machine_.without(gone);
+}
+
+bool MachineBuilder::flatten_once() {
+  for (const int parent : machine_.of(NodeType::kPci)) {
+    const int generation = broadcom_generation(machine_.node(parent).as<PciSwitch>().device, 0);
+    if (generation == 0) continue;
+    std::vector<int> below;
+    for (const Link& link : machine_.node(parent).links) {
+      const Node& remote = machine_.node(link.remote);
+      if (remote.type() == NodeType::kPci &&
+          broadcom_generation(remote.as<PciSwitch>().device, 1) == generation)
+        below.push_back(link.remote);
+    }
+    merge_switches(parent, below);
+    return true;
+  }
+  return false;
+}
+
+void MachineBuilder::flatten_broadcom() {
+  while (flatten_once()) {
+  }
+}
+
+void MachineBuilder::join_cpus() {
+  const std::vector<int> cpus = machine_.of(NodeType::kCpu);
+  for (const int one : cpus)
+    for (const int other : cpus) {
+      if (one == other || machine_.node(one).host != machine_.node(other).host) continue;
+      connect(one, {.type = LinkType::kSys,
+                    .remote = other,
+                    .nccl = nccl_cpu_link_rate(machine_.node(one).as<Cpu>(), version_)});
+    }
+}
+
+void MachineBuilder::sort_from(int node, std::optional<int> above) {
+  auto& links = machine_.node(node).links;
+  if (above) {
+    const auto up = std::find_if(links.begin(), links.end(),
+                                 [&](const Link& link) { return link.remote == *above; });
+    if (up != links.end()) std::rotate(up, up + 1, links.end());
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Link link = machine_.node(node).links[i];
+    if (link.type == LinkType::kPci && link.remote != above.value_or(-1))
+      sort_from(link.remote, node);
+  }
+}
+
+Machine MachineBuilder::finish() {
+  flatten_broadcom();
+  join_cpus();
+  for (const int cpu : machine_.of(NodeType::kCpu)) sort_from(cpu, std::nullopt);
+  return std::move(machine_);
+}
+
+}  // namespace comm_probe::topology
