@@ -49,6 +49,7 @@ std::vector<const CaveatEntry*> all_caveats() {
 std::vector<const TermEntry*> all_terms() {
   std::vector<const TermEntry*> all;
   append(all, terms());
+  append(all, topo_terms());
   return all;
 }
 

@@ -55,5 +55,6 @@ std::span<const CaveatEntry> topo_caveats();
 std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
 std::span<const TermEntry> terms();
+std::span<const TermEntry> topo_terms();
 
 }  // namespace comm_probe::core

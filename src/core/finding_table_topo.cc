@@ -7,6 +7,8 @@ constexpr CaveatEntry kCaveats[] = {
     {"topo.elements-skipped",
      "a topology file holds elements at places or of kinds that NCCL does not read",
      "compare the file with a fresh dump: NCCL_TOPO_DUMP_FILE=topo.xml with any NCCL program"},
+    {"nccl.setting-unused", "a setting was given that this command does not take into account",
+     "check the name for a typing error; settings of algorithms and channels do not change paths"},
 };
 
 }  // namespace

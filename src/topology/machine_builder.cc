@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "catalog/links.h"
+
 namespace comm_probe::topology {
 namespace {
 
@@ -13,16 +15,18 @@ std::optional<Bandwidth> sum(std::optional<Bandwidth> a, std::optional<Bandwidth
   return *a + *b;
 }
 
-// One NVLink by generation, one direction: whitepapers of P100, V100, A100, H100, Blackwell (golden
-// G2-01..03 for the sums).
-std::optional<Bandwidth> nvlink_nominal(int sm) {
+// NVLink generations by compute capability; workstation bridges (8.6) have rates of their own,
+// which the catalog does not list.
+std::optional<Bandwidth> nvlink_nominal(int sm, int count) {
   struct Row {
     int least_sm;
-    double rate;
+    int most_sm;
+    int generation;
   };
-  constexpr Row kRows[] = {{100, 50}, {90, 25}, {87, 25}, {86, 14.0625}, {70, 25}, {60, 20}};
+  constexpr Row kRows[] = {{60, 69, 1}, {70, 79, 2}, {80, 80, 3}, {90, 99, 4}, {100, 119, 5}};
   for (const Row& row : kRows)
-    if (sm >= row.least_sm) return Bandwidth::from_GBps(row.rate);
+    if (sm >= row.least_sm && sm <= row.most_sm)
+      return catalog::nvlink(row.generation, count).one_way().value;
   return std::nullopt;
 }
 
@@ -37,34 +41,16 @@ int broadcom_generation(std::uint64_t device, int level) {
   return 0;
 }
 
-// GT/s of one lane: "16 GT/s" and "16.0 GT/s PCIe" are 16; nothing for what is no PCIe generation.
-std::optional<double> transfers_of(const PciSlot& slot) {
+// "16 GT/s" and "16.0 GT/s PCIe" are generation 4; nothing for what is no PCIe generation or width.
+std::optional<catalog::PcieLink> standard_link(const PciSlot& slot) {
+  constexpr double kTransfers[] = {2.5, 5, 8, 16, 32, 64};
   const double transfers = std::atof(slot.speed.c_str());
-  for (const double known : {2.5, 5.0, 8.0, 16.0, 32.0, 64.0})
-    if (transfers == known) return known;
+  for (int i = 0; i < 6; ++i)
+    if (transfers == kTransfers[i]) return catalog::find_pcie(i + 1, slot.width);
   return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<Bandwidth> pci_nominal(const PciSlot& slot) {
-  const auto transfers = transfers_of(slot);
-  if (slot.width <= 0 || !transfers) return std::nullopt;
-  return Bandwidth::from_Gbps(*transfers * slot.width);
-}
-
-// The PCIe link model of golden G3-10: 26 B around each packet from generation 3 on (24 B before),
-// and 16 B of acknowledgement and flow control for every four packets, at the usual MPS of 256 B.
-std::optional<Bandwidth> pci_effective(const PciSlot& slot) {
-  const auto nominal = pci_nominal(slot);
-  if (!nominal) return std::nullopt;
-  const double transfers = *transfers_of(slot);
-  constexpr double kPayload = 256;
-  if (transfers >= 64) return *nominal * (236.0 / 256) * (kPayload / (kPayload + 16));
-  const double encoding = transfers >= 8 ? 128.0 / 130 : 0.8;
-  const double around = transfers >= 8 ? 26 : 24;
-  return *nominal * encoding * (4 * kPayload / (4 * (kPayload + around) + 16));
-}
 
 void MachineBuilder::connect(int from, Link link) {
   auto& links = machine_.node(from).links;
@@ -94,11 +80,12 @@ void MachineBuilder::join(int one, int other, Link link) {
 void MachineBuilder::join_pci(int function, int above) {
   const PciSlot& slot = machine_.node(function).slot;
   const bool on_bus = !machine_.node(function).bus_id.empty();
-  join(function, above,
-       {.type = LinkType::kPci,
-        .nccl = on_bus ? nccl_pci_rate(slot) : kLocalRate,
-        .nominal = pci_nominal(slot),
-        .effective = pci_effective(slot)});
+  Link link{.type = LinkType::kPci, .nccl = on_bus ? nccl_pci_rate(slot) : kLocalRate};
+  if (const auto standard = standard_link(slot)) {
+    link.nominal = standard->nominal().value;
+    link.effective = standard->effective().value;
+  }
+  join(function, above, link);
 }
 
 void MachineBuilder::join_net(int nic, int net) {
@@ -111,8 +98,7 @@ void MachineBuilder::join_nvlinks(int gpu, int target, int count) {
   Link link{.type = LinkType::kNvl,
             .remote = target,
             .nccl = {static_cast<float>(count) * nccl_nvlink_rate(sm, version_).GBps},
-            .nominal = nvlink_nominal(sm)};
-  if (link.nominal) link.nominal = *link.nominal * count;
+            .nominal = nvlink_nominal(sm, count)};
   connect(gpu, link);
   if (machine_.node(target).type() == NodeType::kGpu) return;  // it brings its own
   link.remote = gpu;

@@ -46,9 +46,4 @@ class MachineBuilder {
   NcclVersion version_;
 };
 
-// What a PCIe link carries by the standard and after packet overhead; nothing where the speed text
-// is unknown.
-std::optional<core::Bandwidth> pci_nominal(const PciSlot& slot);
-std::optional<core::Bandwidth> pci_effective(const PciSlot& slot);
-
 }  // namespace comm_probe::topology

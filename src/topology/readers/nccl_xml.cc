@@ -368,6 +368,21 @@ Error parse_error(const std::string& file, const XmlText& xml,
 
 }  // namespace
 
+Result<MachineReading> read_nccl_xml(core::Input& input, NcclVersion version) {
+  constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
+  if (core::classify_content(input.head()) != core::ContentClass::kXml) {
+    Error error =
+        core::input_error(fmt::format("found {}, expected an NCCL topology XML",
+                                      core::describe_content(input.head())),
+                          "NCCL_TOPO_DUMP_FILE=topo.xml makes any NCCL program write one");
+    error.where.file = input.name();
+    return error;
+  }
+  const auto text = input.read_all(kLargest);
+  if (!text) return text.error();
+  return read_nccl_xml(input.name(), *text, version);
+}
+
 Result<MachineReading> read_nccl_xml(const std::string& file, const std::string& text,
                                      NcclVersion version) {
   XmlText xml(file, text);

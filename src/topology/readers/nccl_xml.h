@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/finding.h"
+#include "core/input.h"
 #include "core/result.h"
 #include "topology/machine.h"
 #include "topology/nccl_link_rates.h"
@@ -26,6 +27,8 @@ struct MachineReading {
   std::vector<core::Caveat> caveats = {};
 };
 
+// A whole input, at most 64 MiB.
+core::Result<MachineReading> read_nccl_xml(core::Input& input, NcclVersion version = {});
 // `file` names the text in errors.
 core::Result<MachineReading> read_nccl_xml(const std::string& file, const std::string& text,
                                            NcclVersion version = {});

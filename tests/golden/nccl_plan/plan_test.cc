@@ -1,0 +1,90 @@
+// `nccl plan` through the program: the JSON of the contract, exit statuses, one line per refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using testing::HasSubstr;
+
+// Two A100 PCIe on root ports of one EPYC, one NIC.
+const char* const kTwoGpus =
+    "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" "
+    "familyid=\"25\" modelid=\"1\">"
+    "<pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"1\"/></pci>"
+    "<pci busid=\"0000:41:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><gpu dev=\"1\" sm=\"80\" rank=\"1\" gdr=\"1\"/></pci>"
+    "<pci busid=\"0000:81:00.0\" class=\"0x020700\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><nic><net name=\"mlx5_0\" dev=\"0\" speed=\"100000\" gdr=\"1\"/></nic></pci>"
+    "</cpu></system>";
+
+nlohmann::json plan(std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"nccl", "plan", "--topo", "-", "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const BinaryRun run = run_binary(arguments, {.stdin_text = kTwoGpus});
+  EXPECT_EQ(run.status, 0) << run;
+  return nlohmann::json::parse(run.out, nullptr, false);
+}
+
+// Golden G2-23: on AMD with at most two GPUs P2P goes up to SYS, else to PXB.
+TEST(NcclPlan, AmdWithTwoGpusAllowsP2pThroughTheCpu) {
+  const auto document = plan({});
+  EXPECT_EQ(document["command"], "nccl");
+  EXPECT_EQ(document["result"]["inputs"]["nodes"], 1);
+  EXPECT_EQ(document["result"]["paths"]["transport_gpu_gpu"][0], "- P2P");
+  EXPECT_EQ(document["result"]["paths"]["path_gpu_gpu"]["type"][0], "LOC PHB");
+}
+
+TEST(NcclPlan, SettingsDecide) {
+  const auto off = plan({"--env", "NCCL_P2P_DISABLE=1"});
+  EXPECT_EQ(off["result"]["paths"]["transport_gpu_gpu"][0], "- SHM");
+  EXPECT_EQ(off["result"]["env"]["NCCL_P2P_DISABLE"], "1");
+  const auto near = plan({"--nodes", "2"});
+  EXPECT_EQ(near["result"]["paths"]["gdr_recv"][0], "0");  // PHB is beyond PXB
+  const auto far = plan({"--nodes", "2", "--env", "NCCL_NET_GDR_LEVEL=PHB"});
+  EXPECT_EQ(far["result"]["paths"]["gdr_recv"][0], "1");
+}
+
+TEST(NcclPlan, WhatDecidesNothingIsSaid) {
+  const auto document = plan({"--env", "NCCL_P2P_LEVLE=NVL"});
+  ASSERT_EQ(document["caveats"].size(), 1U);
+  EXPECT_EQ(document["caveats"][0]["id"], "nccl.setting-unused");
+  EXPECT_THAT(document["caveats"][0]["missing"], HasSubstr("NCCL_P2P_LEVLE"));
+}
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& text,
+                    const std::string& expected) {
+  const BinaryRun run = run_binary(arguments, {.stdin_text = text});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_EQ(run.out, "") << run;
+  EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  EXPECT_THAT(run.err, HasSubstr(expected)) << run;
+}
+
+TEST(NcclPlan, RefusesWithOneLine) {
+  const std::vector<std::string> from_stdin = {"nccl", "plan", "--topo", "-"};
+  expect_refused({"nccl", "plan"}, "", "--topo");
+  expect_refused({"nccl", "plan", "--topo", "/nowhere.xml"}, "", "/nowhere.xml");
+  expect_refused(from_stdin, "", "an empty file");
+  expect_refused(from_stdin, "hello", "expected an NCCL topology XML");
+  expect_refused(from_stdin, "<system version=\"1\"></system>", "no gpu has a rank");
+  expect_refused({"nccl", "plan", "--topo", "-", "--env", "x"}, kTwoGpus, "'x' is not NAME=VALUE");
+  expect_refused({"nccl", "plan", "--topo", "-", "--nodes", "0"}, kTwoGpus, "--nodes");
+}
+
+TEST(NcclPlan, HelpSaysWhatIsNotThere) {
+  const BinaryRun run = run_binary({"nccl", "plan", "--help"});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_THAT(run.out, HasSubstr("not part of this release"));
+  EXPECT_THAT(run.out, HasSubstr("Example:"));
+}
+
+}  // namespace
+}  // namespace comm_probe::test
