@@ -5,6 +5,7 @@ namespace comm_probe::cli {
 void add_subcommands(CLI::App& root, Shell& shell) {
   add_calc(root, shell);
   add_machines(root, shell);
+  add_topo(root, shell);
   add_nccl(root, shell);
   add_link(root, shell);
   add_run(root, shell);

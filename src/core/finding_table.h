@@ -51,6 +51,7 @@ std::span<const FindingEntry> bench_findings();
 std::span<const CaveatEntry> bench_caveats();
 std::span<const FindingEntry> link_findings();
 std::span<const CaveatEntry> link_caveats();
+std::span<const FindingEntry> topo_findings();
 std::span<const CaveatEntry> topo_caveats();
 std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();

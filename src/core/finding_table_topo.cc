@@ -1,18 +1,87 @@
+#include <array>
+
 #include "core/finding_table.h"
 
 namespace comm_probe::core {
 namespace {
 
-constexpr CaveatEntry kCaveats[] = {
-    {"topo.elements-skipped",
-     "a topology file holds elements at places or of kinds that NCCL does not read",
-     "compare the file with a fresh dump: NCCL_TOPO_DUMP_FILE=topo.xml with any NCCL program"},
-    {"nccl.setting-unused", "a setting was given that this command does not take into account",
-     "check the name for a typing error; settings of algorithms and channels do not change paths"},
+constexpr std::array kFindings = {
+    FindingEntry{"topo.nvlink-incomplete", Severity::kError, Layer::kHardware,
+                 "A GPU lacks NVLink to GPUs that the others of the same machine reach by it.",
+                 "The GPU is off the NVLink fabric: fabric manager not running or started before "
+                 "the GPU was ready, a failed NVSwitch or baseboard, an Xid of the NVLink family.",
+                 "Look at `nvidia-smi nvlink -s` and the fabric state of `nvidia-smi -q`, restart "
+                 "nvidia-fabricmanager, reset or replace the GPU. Take the node out of the job "
+                 "meanwhile: one such GPU slows every collective to PCIe."},
+    FindingEntry{
+        "topo.nvlink-inactive", Severity::kWarning, Layer::kHardware,
+        "A GPU has fewer NVLinks than the others of the same machine.",
+        "Links are inactive after training failed (dirt, a bent pin, a bad bridge), or "
+        "were switched off.",
+        "`nvidia-smi nvlink -s` names the inactive links, `-e` their error counters; reset "
+        "the GPU, then have the baseboard or the bridge checked."},
+    FindingEntry{"topo.gpu-without-nic", Severity::kWarning, Layer::kTopology,
+                 "NICs exist, but this GPU has no path to any of them.",
+                 "A topology file that does not match the machine, or a NIC that was left out of "
+                 "it.",
+                 "Compare with `nvidia-smi topo -m` on the machine; dump a fresh file with "
+                 "NCCL_TOPO_DUMP_FILE."},
+    FindingEntry{
+        "topo.gpu-nic-far", Severity::kInfo, Layer::kTopology,
+        "GPUs reach their nearest NIC only through a CPU (PHB, NODE or SYS).",
+        "The box is built so: NIC and GPU hang on different root ports.",
+        "Nothing is broken. NCCL copies through host memory there; NCCL_NET_GDR_LEVEL=PHB "
+        "allows GPUDirect RDMA through the CPU, which is faster on some CPUs and slower on "
+        "others: measure both. Or move the NIC under the switch of the GPUs."},
+    FindingEntry{"topo.nic-misplaced", Severity::kWarning, Layer::kTopology,
+                 "There are near NICs enough for all GPUs, but some GPUs have none near.",
+                 "A NIC is in the wrong slot, or a topology file places NICs or GPUs under the "
+                 "wrong switch.",
+                 "Compare `lspci -tv` with the layout of the vendor; move the card or correct the "
+                 "file."},
+    FindingEntry{"topo.nic-shared", Severity::kInfo, Layer::kTopology,
+                 "There are fewer NICs near the GPUs than GPUs.", "The box is built so.",
+                 "Nothing is broken; divide the NIC bandwidth by the GPUs that share it when a "
+                 "measured busbw over several nodes is compared with theory."},
+    FindingEntry{
+        "topo.nic-wider-than-slot", Severity::kWarning, Layer::kHardware,
+        "The ports of a NIC carry more than its PCIe link after packet overhead.",
+        "A 400G card in a Gen4 slot or in 8 lanes, a link that trained down, or a topology "
+        "file with the wrong link_speed or link_width.",
+        "`lspci -vv` shows LnkCap and LnkSta of the card and of the port above; move the "
+        "card, check bifurcation, or correct the file. A match is 78 %: 25 of 32, 50 of 64 "
+        "GB/s."},
+    FindingEntry{
+        "topo.slot-differs", Severity::kWarning, Layer::kHardware,
+        "A GPU has another PCIe link than most GPUs of the machine.",
+        "The card is not seated well, the slot has fewer lanes, or the firmware splits it.",
+        "`lspci -vv` shows LnkCap and LnkSta; reseat the card, check bifurcation."},
+    FindingEntry{"topo.vm-hides-tree", Severity::kInfo, Layer::kTopology,
+                 "The machine is virtual and does not show the PCIe tree below it.",
+                 "Pass-through puts every device on bus 00 of the guest, without switches, link "
+                 "width and NUMA node.",
+                 "Give NCCL the topology file of the cloud (NCCL_TOPO_FILE, or "
+                 "/var/run/nvidia-topologyd/virtualTopology.xml); until then believe no distance."},
+};
+
+constexpr std::array kCaveats = {
+    CaveatEntry{"topo.elements-skipped",
+                "A topology file holds elements at places or of kinds that NCCL does not read.",
+                "Compare with a fresh dump: NCCL_TOPO_DUMP_FILE=topo.xml with any NCCL program."},
+    CaveatEntry{"topo.matrix-incomplete",
+                "Parts of the matrix of `nvidia-smi topo -m` are missing.",
+                "Paste the whole output; `nvidia-smi topo -m > topo.txt` keeps its columns."},
+    CaveatEntry{"topo.tree-hidden", "A virtual machine hides the PCIe tree.",
+                "Run on the host, or use the topology file of the cloud."},
+    CaveatEntry{"nccl.setting-unused",
+                "A setting was given that this command does not take into account.",
+                "Check the name for a typing error; settings of algorithms and channels do not "
+                "change paths."},
 };
 
 }  // namespace
 
+std::span<const FindingEntry> topo_findings() { return kFindings; }
 std::span<const CaveatEntry> topo_caveats() { return kCaveats; }
 
 }  // namespace comm_probe::core

@@ -88,6 +88,7 @@ struct Net {
 struct Link {
   LinkType type = LinkType::kLoc;
   int remote = 0;  // index of a node
+  int count = 1;   // of NVLinks or C2C links that it stands for
   NcclRate nccl = {};
   std::optional<core::Bandwidth> nominal = {};
   std::optional<core::Bandwidth> effective = {};
@@ -102,6 +103,7 @@ struct Node {
   std::uint64_t local = 0;  // within its host: bus id, NUMA id or net index
   std::string bus_id = {};  // "0000:18:00.0"; empty where the node has none
   PciSlot slot = {};
+  std::optional<std::uint64_t> line = {};  // in the source, where it has lines
   std::vector<Link> links = {};
 
   NodeType type() const { return static_cast<NodeType>(kind.index()); }

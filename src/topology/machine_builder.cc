@@ -60,6 +60,7 @@ void MachineBuilder::connect(int from, Link link) {
   if (at == links.end()) {
     at = links.insert(links.end(), link);
   } else {
+    at->count += link.count;
     at->nccl.GBps += link.nccl.GBps;
     at->nominal = sum(at->nominal, link.nominal);
     at->effective = sum(at->effective, link.effective);
@@ -97,6 +98,7 @@ void MachineBuilder::join_nvlinks(int gpu, int target, int count) {
   const int sm = machine_.node(gpu).as<Gpu>().sm.value_or(0);
   Link link{.type = LinkType::kNvl,
             .remote = target,
+            .count = count,
             .nccl = {static_cast<float>(count) * nccl_nvlink_rate(sm, version_).GBps},
             .nominal = nvlink_nominal(sm, count)};
   connect(gpu, link);
@@ -107,7 +109,7 @@ void MachineBuilder::join_nvlinks(int gpu, int target, int count) {
 
 void MachineBuilder::join_c2c(int gpu, int cpu, int count, Bandwidth each) {
   const auto rate = static_cast<float>(each.in_GBps() * 1000 * count / 1000.0);
-  join(gpu, cpu, {.type = LinkType::kC2c, .nccl = {rate}});
+  join(gpu, cpu, {.type = LinkType::kC2c, .count = count, .nccl = {rate}});
 }
 
 int MachineBuilder::nvswitch() {

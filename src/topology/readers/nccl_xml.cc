@@ -212,7 +212,8 @@ void NcclXmlReader::read_pci(const xml_node& pci, int above, int depth) {
             .local = bus_number(bus_id) & kLocalIdMask,
             .bus_id = bus_id,
             .slot = {.speed = xml_.text(pci, "link_speed"),
-                     .width = static_cast<int>(xml_.integer_or(pci, "link_width", 0))}};
+                     .width = static_cast<int>(xml_.integer_or(pci, "link_width", 0))},
+            .line = xml_.line_of(pci.offset_debug())};
   if (node.slot.width < 0 || node.slot.width > 32)
     xml_.fail(pci,
               fmt::format("pci {} has link_width {}, expected 0 to 32", bus_id, node.slot.width));
@@ -222,6 +223,12 @@ void NcclXmlReader::read_pci(const xml_node& pci, int above, int depth) {
     node.kind =
         PciSwitch{(xml_.hex(pci, "vendor") << 48) + (xml_.hex(pci, "device") << 32) +
                   (xml_.hex(pci, "subsystem_vendor") << 16) + xml_.hex(pci, "subsystem_device")};
+  // A function without gpu or nic element is no node for NCCL: a second one disturbs nobody.
+  if (!gpu && !nic && function != Function::kSwitch &&
+      by_bus_id_.contains({host_, bus_number(bus_id)})) {
+    ++skipped_["pci with a bus id that stood before"];
+    return;
+  }
   const int index = add(pci, std::move(node));
   const auto [known, is_new] = by_bus_id_.emplace(std::pair{host_, bus_number(bus_id)}, index);
   if (!is_new) xml_.fail(pci, fmt::format("two devices have the bus id {}", bus_id));
@@ -322,8 +329,10 @@ void NcclXmlReader::connect_nvlink(const NamedLink& link) {
     other = builder_.cpu_above(link.owner);
   else
     other = builder_.nvswitch();
-  if (other == link.owner)
-    return xml_.fail(link.element, fmt::format("gpu {} has an nvlink to itself", owner.bus_id));
+  if (other == link.owner) {  // a cloud's own file has it; no path can use it
+    ++skipped_["nvlink to the gpu itself"];
+    return;
+  }
   if (!other) return skip(link.element);
   builder_.join_nvlinks(link.owner, *other, count);
 }
@@ -368,9 +377,15 @@ Error parse_error(const std::string& file, const XmlText& xml,
 
 }  // namespace
 
+bool looks_like_xml(std::string_view head) {
+  if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && head[first] == '<';
+}
+
 Result<MachineReading> read_nccl_xml(core::Input& input, NcclVersion version) {
   constexpr std::uint64_t kLargest = std::uint64_t{64} << 20;
-  if (core::classify_content(input.head()) != core::ContentClass::kXml) {
+  if (!looks_like_xml(input.head())) {
     Error error =
         core::input_error(fmt::format("found {}, expected an NCCL topology XML",
                                       core::describe_content(input.head())),

@@ -8,10 +8,11 @@
 // The machine holds every GPU and NIC of the file, also those that no rank uses. Refused, with file
 // and line: text that is not this XML, another version, numbers that are none, a device under no
 // CPU, two devices with one bus id, more devices of one kind than NCCL takes (576), more than 64
-// levels, an NVLink to itself. Elements that NCCL would skip are counted in a caveat.
+// levels. Elements that NCCL would skip are counted in a caveat.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/finding.h"
@@ -27,6 +28,8 @@ struct MachineReading {
   std::vector<core::Caveat> caveats = {};
 };
 
+// Begins with an element, a comment or a declaration, after blanks.
+bool looks_like_xml(std::string_view head);
 // A whole input, at most 64 MiB.
 core::Result<MachineReading> read_nccl_xml(core::Input& input, NcclVersion version = {});
 // `file` names the text in errors.

@@ -113,8 +113,6 @@ TEST(NcclXml, RefusalsNameFileLineAndObject) {
               HasSubstr("topo.xml:4: two devices have the bus id 0000:18:00.0"));
   EXPECT_THAT(refusal(in_system(gpu("0000:18:00.0", "seven"))),
               HasSubstr("gpu has rank \"seven\", expected a whole number"));
-  EXPECT_THAT(refusal(in_system(gpu("0000:18:00.0", "0", nvlink("0000:18:00.0", "0x030200")))),
-              HasSubstr("gpu 0000:18:00.0 has an nvlink to itself"));
   EXPECT_THAT(refusal(in_system("<pci class=\"0x03\"/>")), HasSubstr("pci has no busid"));
   EXPECT_THAT(refusal(in_system("") + in_system("")), HasSubstr("read"));  // a second root is noise
 }
@@ -160,6 +158,10 @@ TEST(NcclXml, WhatNcclSkipsIsCounted) {
   ASSERT_TRUE(reading.ok());
   ASSERT_EQ(reading->caveats.size(), 1U);
   EXPECT_THAT(reading->caveats[0].missing, HasSubstr("1 disk, 1 xgmi"));
+  const auto to_itself =
+      read_nccl_xml("x", in_system(gpu("0000:18:00.0", "0", nvlink("0000:18:00.0", "0x030200"))));
+  ASSERT_TRUE(to_itself.ok());
+  EXPECT_THAT(to_itself->caveats[0].missing, HasSubstr("1 nvlink to the gpu itself"));
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "diagnose/topo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnose/topo_rules.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+struct Rule {
+  const char* what;
+  RuleAnswer (*apply)(const topology::Survey&);
+};
+constexpr Rule kRules[] = {
+    {"every GPU has the NVLinks that the others have", nvlink_complete},
+    {"every NVLink pair has the same number of links", nvlink_even},
+    {"every GPU reaches a NIC", nic_reached},
+    {"a NIC without a CPU in between (PXB or nearer)", nic_near},
+    {"a NIC of its own for every GPU", nic_shared},
+    {"NIC ports fit their slots", nic_fits_slot},
+    {"GPUs have slots alike", slots_alike},
+    {"the PCIe tree is visible", tree_visible},
+};
+
+std::string outcome_of(const RuleAnswer& answer) {
+  if (answer.unknown) return "not known from this source: " + *answer.unknown;
+  if (answer.findings.empty()) return "fine";
+  return answer.findings.front().severity == core::Severity::kInfo ? "see above" : "wrong";
+}
+
+}  // namespace
+
+TopoJudgement judge_topology(const topology::Survey& survey) {
+  TopoJudgement judgement;
+  for (const Rule& rule : kRules) {
+    const RuleAnswer answer = rule.apply(survey);
+    const std::string outcome = outcome_of(answer);
+    judgement.rules.push_back({rule.what, outcome});
+    judgement.checked.push_back({{"rule", rule.what}, {"outcome", outcome}});
+    judgement.findings.insert(judgement.findings.end(), answer.findings.begin(),
+                              answer.findings.end());
+    judgement.caveats.insert(judgement.caveats.end(), answer.caveats.begin(), answer.caveats.end());
+  }
+  return judgement;
+}
+
+std::string TopoJudgement::verdict() const {
+  const auto count = [&](core::Severity severity) {
+    return std::count_if(findings.begin(), findings.end(), [&](const core::Finding& finding) {
+      return finding.severity == severity;
+    });
+  };
+  const auto errors = count(core::Severity::kError);
+  const auto warnings = count(core::Severity::kWarning);
+  if (errors + warnings == 0) return "nothing wrong found";
+  std::string text;
+  if (errors > 0) text = fmt::format("{} error{}", errors, errors == 1 ? "" : "s");
+  if (warnings > 0)
+    text +=
+        fmt::format("{}{} warning{}", text.empty() ? "" : ", ", warnings, warnings == 1 ? "" : "s");
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> TopoJudgement::checked_rows() const {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const CheckedRule& rule : rules) rows.emplace_back(rule.what, rule.outcome);
+  return rows;
+}
+
+}  // namespace comm_probe::diagnose

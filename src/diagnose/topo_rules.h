@@ -1,0 +1,32 @@
+// The rules of judge_topology, one function each: facts in, findings out.
+#pragma once
+
+#include <optional>
+
+#include "diagnose/topo.h"
+
+namespace comm_probe::diagnose {
+
+struct RuleAnswer {
+  std::vector<core::Finding> findings = {};
+  std::vector<core::Caveat> caveats = {};
+  std::optional<std::string> unknown = {};  // why the rule could not be applied
+};
+
+RuleAnswer nvlink_complete(const topology::Survey& survey);
+RuleAnswer nvlink_even(const topology::Survey& survey);
+RuleAnswer nic_reached(const topology::Survey& survey);
+RuleAnswer nic_near(const topology::Survey& survey);
+RuleAnswer nic_shared(const topology::Survey& survey);
+RuleAnswer nic_fits_slot(const topology::Survey& survey);
+RuleAnswer slots_alike(const topology::Survey& survey);
+RuleAnswer tree_visible(const topology::Survey& survey);
+
+// The line of the source that shows a device.
+core::Evidence evidence_of(const topology::Survey& survey, int device, std::string text);
+std::string names_of(const topology::Survey& survey, const std::vector<int>& devices);
+// The type of the nearest road from a device to one of a kind; kDis where there is none.
+topology::PathType nearest_type(const topology::Survey& survey, int from,
+                                topology::SurveyDevice::Kind kind);
+
+}  // namespace comm_probe::diagnose

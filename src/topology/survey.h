@@ -1,0 +1,79 @@
+// Survey: what one source says of a machine, in the same form whatever the source: its GPUs, NICs
+// and CPUs, and the road between every two of them. A tree (NCCL XML) gives bandwidths and hops; a
+// matrix (`nvidia-smi topo -m`) gives words only. What the source does not say is absent.
+//
+//   DGX H100: GPU0 -> mlx5_0 is PIX over "switch 0000:10:00.0", "nic 0000:11:00.0", "mlx5_0"; 48
+//   GB/s for NCCL, 50 GB/s nominal (the port is narrower than the slot), 3 hops.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/finding.h"
+#include "core/input.h"
+#include "topology/device_matrix.h"
+#include "topology/paths.h"
+
+namespace comm_probe::topology {
+
+struct SurveyDevice {
+  enum class Kind { kGpu, kNic, kCpu };
+  Kind kind = Kind::kGpu;
+  std::string name = {};    // "GPU0", "mlx5_0", "CPU1"
+  int host = 0;             // in a domain of several hosts
+  std::string bus_id = {};  // empty where not known
+  PciSlot slot = {};
+  std::optional<int> rank = {};
+  std::optional<int> sm = {};
+  std::optional<bool> gdr = {};
+  std::optional<int> numa = {};
+  std::string cpu_affinity = {};
+  std::optional<core::Bandwidth> port = {};  // of a NIC
+  // What the slot and the switches above carry at most, after protocol overhead.
+  std::optional<core::Bandwidth> slot_effective = {};
+  std::optional<std::uint64_t> line = {};  // in the source
+  // A PCI function right under the CPU, without a switch or root port in between.
+  bool is_on_root = false;
+};
+
+struct Road {
+  int from = 0;  // indices of devices
+  int to = 0;
+  std::string printed = {};  // in the source's own words: "NV18", "NODE"; NCCL's for a tree
+  PathType type = PathType::kDis;
+  int nvlinks = 0;  // of the narrowest NVLink step; 0 without
+  std::optional<core::Bandwidth> nccl = {};
+  std::optional<core::Bandwidth> nominal = {};    // of the narrowest link by the standard
+  std::optional<core::Bandwidth> effective = {};  // after protocol overhead
+  std::vector<std::string> hops = {};             // every device after `from`
+};
+
+struct Survey {
+  std::string source = {};  // file name
+  std::string kind = {};    // "nccl-topology", "nvidia-smi-topo"
+  std::vector<SurveyDevice> devices = {};
+  std::vector<Road> roads = {};  // between GPUs, NICs and from those to CPUs; known ones only
+  std::vector<core::Caveat> caveats = {};
+
+  // All devices must be known before the first road.
+  void add(Road road);
+  // Null where the source says nothing of this pair.
+  const Road* road(int from, int to) const;
+  std::vector<int> of(SurveyDevice::Kind kind) const;
+  const SurveyDevice& device(int index) const { return devices[static_cast<std::size_t>(index)]; }
+
+ private:
+  std::size_t place(int from, int to) const {
+    return static_cast<std::size_t>(from) * devices.size() + static_cast<std::size_t>(to);
+  }
+  std::vector<int> road_at_ = {};  // by pair, -1 for none
+};
+
+core::Result<Survey> survey_of(const Machine& machine);
+Survey survey_of(const DeviceMatrix& matrix);
+
+// Reads a file of any known kind, recognised by its content.
+core::Result<Survey> read_survey(core::Input& input);
+
+}  // namespace comm_probe::topology
