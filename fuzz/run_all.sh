@@ -12,6 +12,7 @@ shared=$root/../shared/data
 seeds() { # the folders of real inputs for a target
   case "$1" in
     curve_reader_fuzz) echo "$shared/field/curves" ;;
+    topology_fuzz) echo "$shared/field/topo $shared/oracle/dgxh100 $shared/oracle/gb200-tray" ;;
   esac
 }
 

@@ -80,8 +80,8 @@ TEST(TopoCheck, FewerLinksThanTheOthers) {
 
 TEST(Topo, RefusesWithOneLine) {
   for (const char* verb : {"show", "check"}) {
-    for (const std::string text : {std::string(), std::string("\x89PNG\r\n\x1a\n\0\0\0", 11),
-                                   std::string("hello\n"), std::string("<a>")}) {
+    for (const std::string& text : {std::string(), std::string("\x89PNG\r\n\x1a\n\0\0\0", 11),
+                                    std::string("hello\n"), std::string("<a>")}) {
       const BinaryRun run = run_binary({"topo", verb, "--from", "-"}, {.stdin_text = text});
       EXPECT_EQ(run.status, 2) << run;
       EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
