@@ -104,7 +104,7 @@ std::optional<core::Error> add_latencies(Measuring& m) {
                          flag->seconds});
   m.out.links.push_back({pair_name(m.pair),
                          LinkKind::kWake,
-                         measured_time(wake->seconds.median, "half a futex ping-pong"),
+                         measured_time(wake->seconds.median, "from the store to the sleeper awake"),
                          {},
                          "",
                          {},

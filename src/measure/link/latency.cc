@@ -1,8 +1,9 @@
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <ctime>
+#include <utility>
 
 #include "measure/link/crew.h"
 #include "measure/link/phases.h"
@@ -65,9 +66,32 @@ core::Result<Latency> time_flag(const std::vector<int>& pair, const BlockPlan& p
       [](Member& member, Flag& flag, std::uint32_t value) { member.await(flag, value); });
 }
 
+// Member 0 waits until the other has surely gone to sleep, notes the time and wakes it; the other
+// says when it is awake. Both read the same clock.
 core::Result<Latency> time_wake(const std::vector<int>& pair, const BlockPlan& plan) {
-  return time_ping_pong(pair, plan, 50, store_and_wake,
-                        [](Member&, Flag& flag, std::uint32_t value) { sleep_until(flag, value); });
+  constexpr std::uint32_t kRounds = 20;
+  constexpr double kFallsAsleep = 100e-6;
+  const auto body = [&](Member& member) {
+    auto* sent = reinterpret_cast<double*>(member.payload());
+    double waking = 0;
+    for (std::uint32_t i = 1; i <= kRounds * static_cast<std::uint32_t>(plan.blocks); ++i) {
+      if (member.index() == 0) {
+        const double ready = now_seconds() + kFallsAsleep;
+        while (now_seconds() < ready) ::sched_yield();
+        *sent = now_seconds();
+        store_and_wake(member.flag(0), i);
+        member.await(member.flag(1), i);
+        continue;
+      }
+      sleep_until(member.flag(0), i);
+      waking += now_seconds() - *sent;
+      member.flag(1).value.store(i, std::memory_order_release);
+      if (i % kRounds == 0) member.record(0, std::exchange(waking, 0.0) / kRounds);
+    }
+  };
+  const auto records = run_crew({.cpus = pair, .shared_bytes = 64}, body);
+  if (!records) return records.error();
+  return Latency{summarize(records->of(1, 0)), records->preemptions};
 }
 
 core::Result<core::Duration> measure_flag(const std::vector<int>& pair) {
