@@ -230,6 +230,7 @@ std::string verdict_of(const RunFacts& facts) {
     ++priced;
     close += std::abs(*step.gap) <= diagnose::kExplainedGap ? 1 : 0;
   }
+  if (priced == 0) return "no collective could be set beside a ledger here";
   return fmt::format("{} of {} collectives took what their ledger says, within {}", close, priced,
                      format_percent(diagnose::kExplainedGap, 2));
 }
@@ -242,7 +243,7 @@ void add_text(const RunFacts& facts, core::Document& document) {
                links_summary(facts.links), core::Heading{"Collectives: the ledger and the clock"},
                steps_table(facts)});
   if (const core::KeyValues why = explanations(facts); !why.rows.empty()) {
-    body.emplace_back(core::Heading{"Why there is a gap"});
+    body.emplace_back(core::Heading{"What the ledger does not explain"});
     body.emplace_back(why);
   }
   if (const std::string line = knee_line(facts); !line.empty())

@@ -158,7 +158,8 @@ std::vector<Check> acceptance(const topology::HostTopology& host,
                               const std::vector<WalkStep>& steps) {
   std::vector<Check> checks;
   const auto allowed = static_cast<double>(std::max<std::size_t>(1, host.allowed.size()));
-  checks.push_back({"CPU time", fmt::format("{} CPUs without a smaller quota", allowed),
+  checks.push_back({"CPU time",
+                    fmt::format("{} CPUs without a smaller quota", std::max(2.0, allowed)),
                     fmt::format("{} CPUs", core::format_number(host.usable_cpus())),
                     host.usable_cpus() < allowed || allowed < 2 ? Check::Outcome::kFail
                                                                 : Check::Outcome::kPass});

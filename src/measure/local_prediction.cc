@@ -284,9 +284,9 @@ core::Result<LocalWork> local_work(const LocalCase& asked) {
   if (ranks < 2) return core::missing_error("not priced: one rank sends nothing");
   if (ranks > asked.cores)
     return core::missing_error(
-        fmt::format("not priced: {} ranks on {} cores take turns, and link measures processes "
+        fmt::format("not priced: {} ranks on {} core{} take turns, and link measures processes "
                     "with a core each",
-                    ranks, asked.cores));
+                    ranks, asked.cores, asked.cores == 1 ? "" : "s"));
   LocalWork work = work_by_algorithm(asked, shape_of(asked));
   if (work.flags == 0)
     return core::missing_error(fmt::format("not priced: the local engine has no {} {}",
