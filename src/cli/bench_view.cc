@@ -121,6 +121,7 @@ Json bench_rows(const Run& run) {
                                            : Json(nullptr)},
                       {"fastest_us", core::json_number(timing.fastest.in_us())},
                       {"slowest_us", core::json_number(timing.slowest.in_us())},
+                      {"preemptions", timing.preemptions},
                       {"iterations", timing.iterations}});
     }
   return rows;

@@ -61,6 +61,10 @@ std::string reason_for(const Run& run, const Row& row) {
   if (run.context.drift > kChanged)
     return fmt::format("the flag latency of the machine changed by a factor of {:.2f} in between",
                        run.context.drift);
+  // at least one for every second block: the median is one of the disturbed
+  if (row.out_of_place.preemptions * 2 >= run.plan.blocks)
+    return fmt::format("another process took the cores {} times in {} samples",
+                       row.out_of_place.preemptions, run.plan.blocks);
   if (is_jittery(row))
     return fmt::format("its own samples run from {} to {}: something else used the cores",
                        core::format_duration(row.out_of_place.fastest),

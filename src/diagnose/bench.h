@@ -1,5 +1,10 @@
-// Is what `bench` measured right? Wrong results and a rank that died are errors, whatever the
-// times.
+// Is what `bench` measured right, and is it what the links of the machine make it?
+//
+// Wrong results and a rank that died are errors, whatever the times. A time further than 25 % from
+// its prediction is named with the reason that the samples show: the flag latency changed by more
+// than a factor of 1.5 between prediction and end, another process took the cores in every second
+// sample, slowest and fastest sample differ by more than 1.5, or none of these: then the ledger
+// lacks a term.
 #pragma once
 
 #include <string>

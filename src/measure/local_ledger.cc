@@ -42,6 +42,7 @@ std::optional<model::Ledger> LocalLedger::price(const Plan& plan, core::Bytes by
 
 model::Algorithm LocalLedger::fastest(const Plan& plan, core::Bytes bytes) const {
   model::Algorithm best = local::usual_algorithm({plan.op, plan.ranks, bytes});
+  if (plan.ranks <= 2) return best;  // all move the same bytes, and it has the fewest steps
   const auto usual = price(plan, bytes, best);
   if (!usual) return best;
   core::Duration shortest = usual->time() * kClearlyFaster;

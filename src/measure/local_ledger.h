@@ -4,7 +4,8 @@
 //
 // Rule: the algorithm with the shortest predicted time, where that is at least 25 % below the usual
 // one (choose.h): predictions are good to 25 %, so a smaller difference decides nothing, and the
-// choice must not change with the noise.
+// choice must not change with the noise. On two ranks every algorithm moves the same bytes: always
+// the usual one.
 #pragma once
 
 #include <optional>

@@ -62,7 +62,8 @@ struct Timing {
   core::Duration time = {};  // median of the blocks
   core::Duration fastest = {};
   core::Duration slowest = {};
-  int iterations = 0;                       // per block
+  std::int64_t preemptions = 0;  // of all ranks, by other processes, while the blocks ran
+  int iterations = 0;            // per block
   std::optional<std::uint64_t> wrong = {};  // elements, of all ranks; absent: not checked
 };
 

@@ -51,6 +51,9 @@ TEST(JudgeBench, EveryReasonForBeingFarOffIsTold) {
   EXPECT_EQ(evidence()[0].source, "16 B");
   EXPECT_NE(evidence()[0].text.find("lacks a term"), std::string::npos);
   EXPECT_NE(evidence()[1].text.find("something else used the cores"), std::string::npos);
+  run.rows[1].out_of_place.preemptions = 5;
+  EXPECT_EQ(evidence()[0].text,
+            "2.00 times the prediction; another process took the cores 5 times in 9 samples");
   run.context.drift = 1.6;
   EXPECT_NE(evidence()[0].text.find("changed by a factor of 1.6"), std::string::npos);
 }

@@ -1,5 +1,6 @@
 #include "measure/engines/local/session.h"
 
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,13 @@ double now() {
   timespec t = {};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// How often the scheduler has taken the CPU from this process for another one.
+std::int64_t preemptions_so_far() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
 }
 
 int iterations_for(double seconds_per_call) {
@@ -98,8 +106,10 @@ class RankSession {
     if (session_.plan.check) samples.wrong = check(step, call);
     for (int i = 0; i < session_.plan.warmup; ++i) step.function(comm_, call);
     samples.iterations = agree_on_iterations(step, call);
+    const std::int64_t before = preemptions_so_far();
     for (int block = 0; block < session_.plan.blocks; ++block)
       samples.seconds[block] = timed(step, call, samples.iterations);
+    samples.preemptions = preemptions_so_far() - before;
     comm_.barrier();
   }
 

@@ -18,6 +18,7 @@ inline constexpr int kMostBlocks = 32;
 struct Samples {
   std::int32_t iterations;
   std::uint64_t wrong;
+  std::int64_t preemptions;     // while the blocks ran
   double seconds[kMostBlocks];  // per call
 };
 
