@@ -14,31 +14,39 @@ namespace {
 // A catalog is written by hand; a bigger file is something else.
 constexpr std::uint64_t kLargestFile = 4 << 20;
 
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](char x, char y) { return lower(x) == lower(y); });
+}
+
 // "NVIDIA H100 PCIe" and "Tesla V100-SXM2-16GB" are also printed without the maker, by older
 // drivers.
-std::string normalised(std::string_view name) {
-  std::string result;
-  for (const char c : name)
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+std::string_view without_maker(std::string_view name) {
   for (const std::string_view maker : {"nvidia ", "tesla ", "amd ", "geforce "})
-    if (result.starts_with(maker)) result.erase(0, maker.size());
-  return result;
+    if (same_ignoring_case(name.substr(0, maker.size()), maker)) name.remove_prefix(maker.size());
+  return name;
+}
+
+bool is_called(std::string_view entry, std::string_view wanted) {
+  return same_ignoring_case(without_maker(entry), wanted);
 }
 
 template <class Entry>
-const Entry* find_named(const std::vector<Entry>& entries, const std::string& name) {
+const Entry* find_named(const std::vector<Entry>& entries, std::string_view name) {
   for (const Entry& entry : entries)
-    if (normalised(entry.name) == name) return &entry;
+    if (is_called(entry.name, name)) return &entry;
   return nullptr;
 }
 
 // From the end: a user's entries stand last.
 template <class Entry>
-const Entry* find_listed(const std::vector<Entry>& entries, const std::string& name,
+const Entry* find_listed(const std::vector<Entry>& entries, std::string_view name,
                          std::vector<std::string> Entry::*list) {
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
     for (const std::string& word : (*entry).*list)
-      if (normalised(word) == name) return &*entry;
+      if (is_called(word, name)) return &*entry;
   return nullptr;
 }
 
@@ -99,24 +107,24 @@ core::Result<Catalog> Catalog::with_file(const std::string& path) {
 }
 
 const Gpu* Catalog::find_gpu(std::string_view name) const {
-  const std::string wanted = normalised(name);
+  const std::string_view wanted = without_maker(name);
   if (const Gpu* gpu = find_named(gpus_, wanted)) return gpu;
   if (const Gpu* gpu = find_listed(gpus_, wanted, &Gpu::printed)) return gpu;
   return find_listed(gpus_, wanted, &Gpu::aliases);
 }
 
 const Nic* Catalog::find_nic(std::string_view name) const {
-  const std::string wanted = normalised(name);
+  const std::string_view wanted = without_maker(name);
   if (const Nic* nic = find_named(nics_, wanted)) return nic;
   return find_listed(nics_, wanted, &Nic::aliases);
 }
 
 const Cpu* Catalog::find_cpu(std::string_view name) const {
-  return find_named(cpus_, normalised(name));
+  return find_named(cpus_, without_maker(name));
 }
 
 const Machine* Catalog::find_machine(std::string_view name) const {
-  const std::string wanted = normalised(name);
+  const std::string_view wanted = without_maker(name);
   if (const Machine* machine = find_named(machines_, wanted)) return machine;
   return find_listed(machines_, wanted, &Machine::aliases);
 }

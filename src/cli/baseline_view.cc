@@ -82,7 +82,7 @@ Json comparison_json(const Comparison& comparison) {
           {"sizes", std::move(sizes)}};
 }
 
-std::vector<core::Block> comparison_blocks(const std::vector<Comparison>& comparisons) {
+std::vector<core::Block> comparison_blocks(std::span<const Comparison> comparisons) {
   std::vector<core::Block> blocks;
   for (const Comparison& comparison : comparisons) {
     if (comparison.baseline == nullptr) continue;
@@ -97,7 +97,7 @@ std::vector<core::Block> comparison_blocks(const std::vector<Comparison>& compar
   return blocks;
 }
 
-std::vector<core::Block> comparison_details(const std::vector<Comparison>& comparisons) {
+std::vector<core::Block> comparison_details(std::span<const Comparison> comparisons) {
   std::vector<core::Block> blocks;
   for (const Comparison& comparison : comparisons) {
     if (comparison.baseline == nullptr) continue;

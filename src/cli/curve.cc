@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <list>
+#include <span>
 
 #include "catalog/catalog.h"
 #include "cli/baseline_view.h"
@@ -13,6 +14,7 @@
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "core/parallel.h"
 #include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
 
@@ -122,15 +124,8 @@ struct Judged {
   std::vector<diagnose::Comparison> comparisons = {};  // with the baseline, where there is one
 };
 
-core::Json curve_with_baseline(const JudgedCurve& curve, const Judged& judged) {
-  core::Json json = curve_json(curve);
-  for (const diagnose::Comparison& comparison : judged.comparisons)
-    if (comparison.curve == &curve) json["baseline"] = comparison_json(comparison);
-  return json;
-}
-
 // A baseline is a reference: that no hardware is named does not matter then.
-void add_comparisons(Document& document, const Judged& judged) {
+void add_comparisons(Document& document, const Judged& judged, bool explain) {
   if (judged.comparisons.empty()) return;
   std::erase_if(document.caveats,
                 [](const core::Caveat& caveat) { return caveat.id == "curve.no-reference"; });
@@ -138,35 +133,50 @@ void add_comparisons(Document& document, const Judged& judged) {
     for (const auto& finding : comparison.judgement.findings) document.findings.push_back(finding);
     for (const auto& caveat : comparison.judgement.caveats) document.caveats.push_back(caveat);
   }
-  for (auto& block : comparison_blocks(judged.comparisons))
-    document.body.push_back(std::move(block));
-  for (auto& block : comparison_details(judged.comparisons))
-    document.details.push_back(std::move(block));
+  const auto shown = std::span(judged.comparisons).first(shown_of(judged.comparisons.size()));
+  for (auto& block : comparison_blocks(shown)) document.body.push_back(std::move(block));
+  if (!explain) return;
+  for (auto& block : comparison_details(shown)) document.details.push_back(std::move(block));
 }
 
-Document document_of(const Inputs& inputs, const Judged& judged) {
+std::vector<const JudgedCurve*> all_curves(const Judged& judged) {
+  std::vector<const JudgedCurve*> all;
+  for (const JudgedReading& reading : judged.readings)
+    for (const JudgedCurve& curve : reading.curves) all.push_back(&curve);
+  return all;
+}
+
+core::Json result_of(const Inputs& inputs, const Judged& judged) {
+  const auto all = all_curves(judged);
+  core::Json::array_t curves(all.size());
+  core::for_each_index(all.size(), [&](std::size_t i) { curves[i] = curve_json(*all[i]); });
+  auto comparison = judged.comparisons.begin();  // of the curves, in their order
+  for (std::size_t i = 0; i < all.size() && comparison != judged.comparisons.end(); ++i)
+    if (comparison->curve == all[i]) curves[i]["baseline"] = comparison_json(*comparison++);
+  core::Json result;
+  result["curves"] = std::move(curves);
+  for (const Reading& reading : inputs.readings)
+    for (const curve::Pair& pair : reading.pairs) result["pairs"].push_back(pair_json(pair));
+  return result;
+}
+
+// Of a large file one form costs as much as reading it: only the one that is asked for is made.
+Document document_of(const Shell& shell, const Inputs& inputs, const Judged& judged) {
   Document document{.command = "curve"};
   add_read_caveats(document, inputs);
-  core::Json curves = core::Json::array(), pairs = core::Json::array();
-  std::vector<const JudgedCurve*> all;
-  for (const Reading& reading : inputs.readings) {
+  for (const Reading& reading : inputs.readings)
     document.inputs.push_back({reading.file, reading.kind});
-    for (const curve::Pair& pair : reading.pairs) pairs.push_back(pair_json(pair));
-  }
-  for (const JudgedReading& reading : judged.readings) {
-    for (const JudgedCurve& curve : reading.curves) {
-      curves.push_back(curve_with_baseline(curve, judged));
-      all.push_back(&curve);
-    }
+  for (const JudgedReading& reading : judged.readings)
     for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
-  }
   add_judgement_caveats(document, judged.readings);
-  document.result["curves"] = std::move(curves);
-  if (!pairs.empty()) document.result["pairs"] = std::move(pairs);
   document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons);
-  document.body = curve_blocks(all);
-  document.details = curve_details(all);
-  add_comparisons(document, judged);
+  if (shell.json()) {
+    document.result = result_of(inputs, judged);
+  } else {
+    document.body = curve_blocks(all_curves(judged));
+    if (shell.explain()) document.details = curve_details(all_curves(judged));
+  }
+  add_comparisons(document, judged, shell.explain());
   return document;
 }
 
@@ -182,12 +192,12 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   Judged judged;
   for (const Reading& reading : inputs->readings)
     judged.readings.push_back(diagnose::judge_reading(reading, *reference));
-  if (request.baseline.empty()) return shell.finish(document_of(*inputs, judged));
+  if (request.baseline.empty()) return shell.finish(document_of(shell, *inputs, judged));
   const auto baseline = read_file(request.baseline);
   if (!baseline) return shell.fail(baseline.error());
   const JudgedReading before = diagnose::judge_reading(*baseline, *reference);
   judged.comparisons = diagnose::compare(judged.readings, before);
-  return shell.finish(document_of(*inputs, judged));
+  return shell.finish(document_of(shell, *inputs, judged));
 }
 
 void add_options(CLI::App& app, CurveRequest& request) {

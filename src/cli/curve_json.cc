@@ -37,14 +37,14 @@ const char* known_from_name(KnownFrom from) {
 Json timing_json(const Row& row, const Timing& timing, bool in_place) {
   return {{"bytes", core::json_bytes(row.bytes)},
           {"count", row.count},
-          {"type", row.type},
-          {"redop", row.redop},
+          {"type", std::string_view(row.type)},
+          {"redop", std::string_view(row.redop)},
           {"root", or_null(row.root)},
           {"in_place", in_place},
           {"time_us", core::json_number(timing.time.in_us())},
           {"algbw_GBps", core::json_number(timing.algbw.in_GBps())},
           {"busbw_GBps", core::json_number(timing.busbw.in_GBps())},
-          {"wrong", or_null(timing.wrong)}};
+          {"wrong", or_null(timing.wrong.to_optional())}};
 }
 
 Json rows_json(const Curve& curve) {
@@ -130,7 +130,8 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"label", curve.label},
           {"op", op.empty() ? Json(nullptr) : Json(op)},
           {"op_from", known_from_name(curve.op_from)},
-          {"dtype", curve.rows.empty() ? Json(nullptr) : Json(curve.rows.front().type)},
+          {"dtype",
+           curve.rows.empty() ? Json(nullptr) : Json(std::string_view(curve.rows.front().type))},
           {"ranks", or_null(curve.ranks)},
           {"ranks_from", known_from_name(curve.ranks_from)},
           {"nodes", or_null(curve.nodes)},

@@ -1,10 +1,13 @@
 #include "cli/curve_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <span>
 
 #include "cli/fit_view.h"
 #include "core/units.h"
@@ -23,6 +26,9 @@ using Curves = std::vector<const JudgedCurve*>;
 
 constexpr std::size_t kMostInFull = 3;
 constexpr std::size_t kMostBySize = 6;
+// A directory of a benchmark campaign is shown whole; of the tables of a soak test the first few.
+constexpr std::size_t kMostListed = 200;
+constexpr std::size_t kListedOfMany = 20;
 
 core::Column left(std::string title, int weight = 10) {
   return {std::move(title), core::Column::Align::kLeft, weight};
@@ -116,12 +122,24 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   blocks.emplace_back(std::move(facts));
 }
 
+// "and 3980 more: 2 faulty, 3978 without a reference; --json has every curve"
+core::Paragraph rest_of(const Curves& curves) {
+  std::map<diagnose::Standing, std::size_t> count;
+  for (std::size_t i = shown_of(curves.size()); i < curves.size(); ++i)
+    ++count[standing_of(*curves[i])];
+  std::vector<std::string> parts;
+  for (const auto& [standing, number] : count)
+    parts.push_back(fmt::format("{} {}", number, standing_name(standing)));
+  return {fmt::format("and {} more: {}; --json has every curve",
+                      curves.size() - shown_of(curves.size()), fmt::join(parts, ", "))};
+}
+
 core::Table overview(const Curves& curves) {
   core::Table table;
   table.columns = {left("curve"),         right("ranks", 6),     right("nodes", 6),
                    right("latency"),      right("90 % from", 4), right("plateau"),
                    right("reference", 7), left("standing")};
-  for (std::size_t i = 0; i < curves.size(); ++i) {
+  for (std::size_t i = 0; i < shown_of(curves.size()); ++i) {
     const JudgedCurve& judged = *curves[i];
     const auto& curve = *judged.curve;
     const auto& shape = judged.analysis.shape;
@@ -147,7 +165,7 @@ core::Table overview(const Curves& curves) {
 
 core::KeyValues legend(const Curves& curves) {
   core::KeyValues names;
-  for (std::size_t i = 0; i < curves.size(); ++i)
+  for (std::size_t i = 0; i < shown_of(curves.size()); ++i)
     names.rows.emplace_back(std::to_string(i + 1),
                             title_of(*curves[i]) + "  " + place_of(*curves[i]));
   return names;
@@ -196,6 +214,8 @@ core::Table by_size(const Curves& curves) {
 
 }  // namespace
 
+std::size_t shown_of(std::size_t curves) { return curves <= kMostListed ? curves : kListedOfMany; }
+
 std::vector<Block> curve_blocks(const Curves& curves) {
   std::vector<Block> blocks;
   if (curves.size() <= kMostInFull) {
@@ -203,6 +223,7 @@ std::vector<Block> curve_blocks(const Curves& curves) {
   } else {
     blocks.emplace_back(core::Heading{fmt::format("{} curves", curves.size())});
     blocks.emplace_back(overview(curves));
+    if (shown_of(curves.size()) < curves.size()) blocks.emplace_back(rest_of(curves));
     blocks.emplace_back(core::Heading{"where they stand"});
     blocks.emplace_back(legend(curves));
   }
@@ -215,7 +236,7 @@ std::vector<Block> curve_blocks(const Curves& curves) {
 
 std::vector<Block> curve_details(const Curves& curves) {
   std::vector<Block> blocks;
-  for (const JudgedCurve* judged : curves) {
+  for (const JudgedCurve* judged : std::span(curves).first(shown_of(curves.size()))) {
     if (curves.size() > kMostInFull) add_curve(blocks, *judged);
     if (!judged->analysis.fit) continue;
     blocks.emplace_back(core::Heading{"points of the fit: " + title_of(*judged)});

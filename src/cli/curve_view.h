@@ -15,6 +15,9 @@ namespace comm_probe::cli {
 core::Json curve_json(const diagnose::JudgedCurve& judged);
 core::Json pair_json(const curve::Pair& pair);
 
+// So many of very many curves are shown as text; the rest is counted, and --json has them all.
+std::size_t shown_of(std::size_t curves);
+
 // Up to three curves one below the other, more of them as a table; several of them by size too.
 std::vector<core::Block> curve_blocks(const std::vector<const diagnose::JudgedCurve*>& curves);
 // Which points count and what is left over (--explain).

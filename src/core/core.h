@@ -19,6 +19,7 @@
 #include "core/host.h"
 #include "core/input.h"
 #include "core/json.h"
+#include "core/parallel.h"
 #include "core/quantity.h"
 #include "core/result.h"
 #include "core/spelling.h"

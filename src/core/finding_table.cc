@@ -13,11 +13,13 @@ void append(std::vector<const Entry*>& all, std::span<const Entry> part) {
   for (const Entry& entry : part) all.push_back(&entry);
 }
 
+// `all` is sorted by id.
 template <class Entry>
 const Entry* by_id(const std::vector<const Entry*>& all, std::string_view id) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const Entry* entry) { return entry->id == id; });
-  return found == all.end() ? nullptr : *found;
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), id,
+      [](const Entry* entry, std::string_view wanted) { return entry->id < wanted; });
+  return found == all.end() || (*found)->id != id ? nullptr : *found;
 }
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
@@ -53,8 +55,14 @@ std::vector<const TermEntry*> all_terms() {
   return all;
 }
 
-const FindingEntry* find_finding(std::string_view id) { return by_id(all_findings(), id); }
-const CaveatEntry* find_caveat(std::string_view id) { return by_id(all_caveats(), id); }
+const FindingEntry* find_finding(std::string_view id) {
+  static const auto all = all_findings();
+  return by_id(all, id);
+}
+const CaveatEntry* find_caveat(std::string_view id) {
+  static const auto all = all_caveats();
+  return by_id(all, id);
+}
 const TermEntry* find_term(std::string_view word) {
   for (const TermEntry* term : all_terms())
     if (same_ignoring_case(term->word, word)) return term;

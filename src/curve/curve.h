@@ -21,6 +21,8 @@
 #include "core/input.h"
 #include "core/quantity.h"
 #include "core/result.h"
+#include "curve/compact_fields.h"
+#include "curve/device_list.h"
 #include "model/collective.h"
 
 namespace comm_probe::curve {
@@ -30,29 +32,20 @@ struct Timing {
   core::Duration time = {};
   core::Bandwidth algbw = {};  // as printed
   core::Bandwidth busbw = {};  // as printed
-  std::optional<double> wrong =
-      {};  // "#wrong": wrong elements; absent for N/A or where there is no such column
-  std::optional<double> largest_error = {};  // old "error" column
+  // "#wrong": wrong elements; absent for N/A or where there is no such column
+  OptionalFigure wrong = {};
+  OptionalFigure largest_error = {};  // old "error" column
 };
 
 struct Row {
   core::Bytes bytes = {};
   std::uint64_t count = 0;  // elements
-  std::string type = {};    // "float", "half", "uint32" ... as printed
-  std::string redop = {};   // "sum", "none"; empty where there is no such column
+  Word type = {};           // "float", "half", "uint32" ... as printed
+  Word redop = {};          // "sum", "none"; empty where there is no such column
   std::optional<int> root = {};
   std::optional<Timing> out_of_place = {};
   std::optional<Timing> in_place = {};
   std::uint64_t line = 0;  // in the file, from 1
-};
-
-struct Device {
-  int rank = 0;
-  std::optional<int> group = {};
-  std::string host = {};
-  int device = 0;
-  std::string bus_id = {};  // "0x07", "000f:01:00"
-  std::string name = {};    // "NVIDIA A100-SXM4-40GB"
 };
 
 // The "# nThread 1 nGpus 1 minBytes ..." line; absent fields were not printed.
@@ -82,10 +75,10 @@ struct Curve {
       {};  // "all_reduce_perf" where stated; also operations outside model::Op (gather, scatter)
   std::optional<int> ranks = {};
   KnownFrom ranks_from = KnownFrom::kUnknown;
-  std::optional<int> nodes = {};  // of hosts in the list of devices; else stated, or the file name
-  std::vector<Device> devices = {};  // may be fewer than ranks: elided by whoever pasted it
-  std::string nccl_version = {};     // "2.28.9" as stated
-  std::string tests_version = {};    // "2.17.6"
+  std::optional<int> nodes = {};   // of hosts in the list of devices; else stated, or the file name
+  DeviceList devices = {};         // may be fewer than ranks: elided by whoever pasted it
+  std::string nccl_version = {};   // "2.28.9" as stated
+  std::string tests_version = {};  // "2.17.6"
   RunSettings settings = {};
   bool has_header = false;
   bool is_rccl = false;

@@ -63,7 +63,7 @@ std::optional<int> number_in_name(const std::string& path,
 }
 
 bool has_redop(const Curve& curve) {
-  const std::string& redop = curve.rows.front().redop;
+  const Word& redop = curve.rows.front().redop;
   return !redop.empty() && redop != "none";
 }
 

@@ -80,8 +80,8 @@ std::optional<Row> start_row(const Json& object, const char* size_key) {
   Row row;
   row.bytes = core::Bytes::of(*bytes);
   row.count = static_cast<std::uint64_t>(number_of(object, "count", kLargestSize).value_or(0));
-  row.type = text_of(object, "type");
-  row.redop = text_of(object, "redop");
+  row.type = Word(text_of(object, "type"));
+  row.redop = Word(text_of(object, "redop"));
   row.root = root_of(object);
   return row;
 }

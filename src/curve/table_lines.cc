@@ -117,7 +117,6 @@ bool TableReader::take_device(std::string_view body, std::string_view text) {
   if (!curve_.devices.empty() && curve_.devices.front().rank == device->rank &&
       curve_.misrun.size() < kMostMisrunLines)
     curve_.misrun.push_back(evidence(text));
-  if (curve_.devices.empty()) curve_.devices.reserve(16);
   curve_.devices.push_back(std::move(*device));
   return true;
 }

@@ -232,6 +232,7 @@ void TableReader::keep(Curve&& curve) {
         fmt::format("{}:{}: the devices are those of {} ranks, busbw / algbw is that of {}",
                     reading_.file, curve.first_line, listed_ranks(curve), *curve.ranks),
         fmt::format("the rows are judged as {} ranks", *curve.ranks), false));
+  if (!reading_.curves.empty()) curve.devices.share_with(reading_.curves.back().devices);
   reading_.curves.push_back(std::move(curve));
 }
 
@@ -241,7 +242,9 @@ void TableReader::adopt_twin() {
   Curve& twin = reading_.curves.back();
   curve_.misrun.push_back(
       {reading_.file, twin.first_line, "a second table begins before the first has rows"});
-  curve_.devices.insert(curve_.devices.begin(), twin.devices.begin(), twin.devices.end());
+  DeviceList both = std::move(twin.devices);
+  for (const Device& device : curve_.devices) both.push_back(device);
+  curve_.devices = std::move(both);
   reading_.curves.pop_back();
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/finding_table.h"
+#include "core/parallel.h"
 #include "core/units.h"
 
 namespace comm_probe::diagnose {
@@ -154,7 +155,7 @@ core::Caveat unmatched(const JudgedCurve& curve, const std::string& baseline, co
 
 bool measures_the_same(const curve::Curve& a, const curve::Curve& b) {
   const auto type = [](const curve::Curve& curve) {
-    return curve.rows.empty() ? std::string() : curve.rows.front().type;
+    return curve.rows.empty() ? curve::Word() : curve.rows.front().type;
   };
   return a.op == b.op && (a.op || a.program == b.program) && type(a) == type(b) &&
          (!a.ranks || !b.ranks || a.ranks == b.ranks);
@@ -239,10 +240,14 @@ std::string comparison_sentence(std::span<const Comparison> comparisons) {
 
 std::vector<Comparison> compare(const std::vector<JudgedReading>& readings,
                                 const JudgedReading& baseline) {
-  std::vector<Comparison> comparisons;
+  std::vector<const JudgedCurve*> measured;
   for (const JudgedReading& reading : readings)
     for (const JudgedCurve& curve : reading.curves)
-      if (!curve.curve->rows.empty()) comparisons.push_back(compare_one(curve, baseline));
+      if (!curve.curve->rows.empty()) measured.push_back(&curve);
+  std::vector<Comparison> comparisons(measured.size());
+  core::for_each_index(measured.size(), [&](std::size_t i) {
+    comparisons[i] = compare_one(*measured[i], baseline);
+  });
   return comparisons;
 }
 

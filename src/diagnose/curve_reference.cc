@@ -224,7 +224,10 @@ core::Caveat not_priced(const curve::Curve& curve) {
 
 const Gpu* gpu_of(const curve::Curve& curve, const catalog::Catalog& catalog) {
   const Gpu* common = nullptr;
+  const std::string* found_name = nullptr;
   for (const auto& device : curve.devices) {
+    if (found_name != nullptr && device.name == *found_name) continue;
+    found_name = &device.name;
     const Gpu* gpu = catalog.find_gpu(device.name);
     if (gpu == nullptr || (common != nullptr && gpu != common)) return nullptr;
     common = gpu;

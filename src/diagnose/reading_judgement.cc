@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/finding_table.h"
+#include "core/parallel.h"
 #include "diagnose/curve_judgement.h"
 #include "diagnose/pairs.h"
 
@@ -29,14 +30,17 @@ class Said {
   std::unordered_set<std::string> said_ = {};
 };
 
+bool any_has_rows(const curve::Reading& reading) {
+  return std::any_of(reading.curves.begin(), reading.curves.end(),
+                     [](const curve::Curve& each) { return !each.rows.empty(); });
+}
+
 // One of several tables without rows (an algorithm that NCCL refused) limits nothing.
-core::Caveat no_rows(const curve::Reading& reading, const curve::Curve& curve) {
-  const bool others = std::any_of(reading.curves.begin(), reading.curves.end(),
-                                  [](const curve::Curve& each) { return !each.rows.empty(); });
+core::Caveat no_rows(const curve::Curve& curve, bool others_have_rows) {
   return core::make_caveat(
       "curve.no-rows",
       fmt::format("{}:{}: {} has no row", curve.file, curve.first_line, name_of(curve)),
-      "nothing can be said about it", !others);
+      "nothing can be said about it", !others_have_rows);
 }
 
 // That each process ran alone is what the misrun says already.
@@ -48,8 +52,7 @@ void drop_single_ranks_of_misruns(const curve::Reading& reading, Judgement& judg
                 [](const core::Finding& finding) { return finding.id == "curve.single-rank"; });
 }
 
-JudgedCurve judge(const curve::Reading& reading, const curve::Curve& curve,
-                  const Reference& reference) {
+JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_rows) {
   JudgedCurve judged;
   judged.curve = &curve;
   judged.analysis = curve::analyse(curve);
@@ -59,7 +62,7 @@ JudgedCurve judge(const curve::Reading& reading, const curve::Curve& curve,
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
   if (curve.rows.empty() && judged.judgement.findings.empty())
-    judged.judgement.caveats.push_back(no_rows(reading, curve));
+    judged.judgement.caveats.push_back(no_rows(curve, others_have_rows));
   return judged;
 }
 
@@ -67,11 +70,15 @@ JudgedCurve judge(const curve::Reading& reading, const curve::Curve& curve,
 
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
+  const bool some_have_rows = any_has_rows(reading);
+  result.curves.resize(reading.curves.size());
+  core::for_each_index(reading.curves.size(), [&](std::size_t i) {
+    result.curves[i] = judge(reading.curves[i], reference, some_have_rows);
+  });
   Said said;
-  for (const curve::Curve& curve : reading.curves) {
-    result.curves.push_back(judge(reading, curve, reference));
-    said.say_once(result.judgement.findings, result.curves.back().judgement.findings);
-    said.say_once(result.judgement.caveats, result.curves.back().judgement.caveats);
+  for (const JudgedCurve& judged : result.curves) {
+    said.say_once(result.judgement.findings, judged.judgement.findings);
+    said.say_once(result.judgement.caveats, judged.judgement.caveats);
   }
   drop_single_ranks_of_misruns(reading, result.judgement);
   result.judgement.add(judge_pairs(reading));

@@ -90,27 +90,22 @@ Samples ends_of(const Samples& samples) {
   return ends;
 }
 
-std::vector<double> weights_of(const Line& line, const Samples& samples, double spread) {
-  std::vector<double> weights;
-  for (const Sample& sample : samples) {
-    const double u = log_residual(line, sample) / (kTukey * spread);
-    weights.push_back(std::abs(u) >= 1 ? 0 : (1 - u * u) * (1 - u * u));
-  }
-  return weights;
+double weight_of(const Line& line, const Sample& sample, double spread) {
+  const double u = log_residual(line, sample) / (kTukey * spread);
+  return std::abs(u) >= 1 ? 0 : (1 - u * u) * (1 - u * u);
 }
 
 // Weighted least squares of the relative error to the last line, with c >= 0 and b >= 0.
-std::optional<Line> solve(const Samples& samples, const std::vector<double>& weights,
-                          const Line& last) {
+std::optional<Line> solve(const Samples& samples, const Line& last, double spread) {
   double w0 = 0, ws = 0, wss = 0, wt = 0, wst = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double predicted = std::max(last.at(samples[i].size), 1e-12);
-    const double w = weights[i] / (predicted * predicted);
+  for (const Sample& sample : samples) {
+    const double predicted = std::max(last.at(sample.size), 1e-12);
+    const double w = weight_of(last, sample, spread) / (predicted * predicted);
     w0 += w;
-    ws += w * samples[i].size;
-    wss += w * samples[i].size * samples[i].size;
-    wt += w * samples[i].time;
-    wst += w * samples[i].size * samples[i].time;
+    ws += w * sample.size;
+    wss += w * sample.size * sample.size;
+    wt += w * sample.time;
+    wst += w * sample.size * sample.time;
   }
   const double determinant = w0 * wss - ws * ws;
   if (!(w0 > 0) || !(determinant > 1e-12 * w0 * wss)) return std::nullopt;
@@ -124,8 +119,7 @@ std::optional<Line> solve(const Samples& samples, const std::vector<double>& wei
 // the line, which lets in more (c61).
 Line settle(Line line, const Samples& samples, double spread) {
   for (int round = 0; round < kRounds; ++round) {
-    const auto weights = weights_of(line, samples, spread);
-    const auto next = solve(samples, weights, line);
+    const auto next = solve(samples, line, spread);
     if (!next) break;
     const bool settled =
         std::abs(next->c - line.c) <= 1e-7 * line.c && std::abs(next->b - line.b) <= 1e-7 * line.b;
@@ -178,17 +172,16 @@ Settled best_line(const Samples& samples) {
 
 void mark_points(Fit& fit, const Settled& settled, const Samples& samples, const Samples& warm) {
   const Line& line = settled.line;
-  const auto weights = weights_of(line, warm, settled.spread);
   for (const Sample& sample : samples) {
     FittedPoint& point = fit.points[sample.index];
     point.predicted = core::Duration::from_seconds(line.at(sample.size));
     point.residual = sample.time / std::max(line.at(sample.size), 1e-12) - 1;
     point.use = PointUse::kColdStart;
   }
-  for (std::size_t i = 0; i < warm.size(); ++i) {
-    FittedPoint& point = fit.points[warm[i].index];
-    point.weight = weights[i];
-    point.use = weights[i] >= kCountingWeight ? PointUse::kCounts : PointUse::kOffLine;
+  for (const Sample& sample : warm) {
+    FittedPoint& point = fit.points[sample.index];
+    point.weight = weight_of(line, sample, settled.spread);
+    point.use = point.weight >= kCountingWeight ? PointUse::kCounts : PointUse::kOffLine;
     fit.used += point.use == PointUse::kCounts ? 1 : 0;
   }
 }

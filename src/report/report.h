@@ -3,7 +3,8 @@
 // the envelope of the command-line contract.
 //
 // Text order: caveats (what limits the rest), verdict, findings (worst first, with evidence and the
-// next command), body, details. Worked examples: tests/golden/report.
+// next command), body, details. Where one id was said more than twenty times, five stand in full
+// and the others are counted; JSON has all of them. Worked examples: tests/golden/report.
 #pragma once
 
 #include <string>

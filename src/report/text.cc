@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/units.h"
 #include "report/layout.h"
@@ -28,6 +29,11 @@ class TextWriter {
              "33");
   }
   void finding(const Finding& finding);
+  // What is left of a group of statements; nothing where `text` is empty.
+  void rest(const std::string& text, std::size_t indent) {
+    if (text.empty()) return;
+    text_ += std::string(indent, ' ') + indented(wrap(text, width_ - indent), indent) + "\n";
+  }
   void blank_line() {
     if (!text_.empty() && !text_.ends_with("\n\n")) text_ += "\n";
   }
@@ -111,6 +117,39 @@ void TextWriter::finding(const Finding& finding) {
   for (const std::string& command : finding.next) labelled("next", command, 2, "32");
 }
 
+// One id a thousand times (every table of a soak test) is one thing to know: the first few stand in
+// full, the others are counted.
+constexpr std::size_t kMostOfOneId = 20;
+constexpr std::size_t kShownOfMany = 5;
+
+// Counts the statements of each id, and says which of them are shown.
+class Groups {
+ public:
+  template <class Statement>
+  explicit Groups(const std::vector<Statement>& all) {
+    for (const Statement& each : all) ++groups_[each.id].all;
+  }
+  bool takes(const std::string& id) {
+    Group& group = groups_[id];
+    if (group.all > kMostOfOneId && group.shown >= kShownOfMany) return false;
+    ++group.shown;
+    return true;
+  }
+  // Behind the last one shown of an id: "and 995 more of curve.latency-high; --json has them all".
+  std::string rest(const std::string& id) const {
+    const Group& group = groups_.at(id);
+    if (group.all <= kMostOfOneId || group.shown < kShownOfMany) return "";
+    return fmt::format("and {} more of {}; --json has them all", group.all - group.shown, id);
+  }
+
+ private:
+  struct Group {
+    std::size_t all = 0;
+    std::size_t shown = 0;
+  };
+  std::map<std::string, Group> groups_ = {};
+};
+
 std::vector<const Finding*> worst_first(const std::vector<Finding>& findings) {
   std::vector<const Finding*> sorted;
   for (const Finding& finding : findings) sorted.push_back(&finding);
@@ -123,11 +162,18 @@ std::vector<const Finding*> worst_first(const std::vector<Finding>& findings) {
 
 std::string render_text(const core::Document& document, const TextStyle& style) {
   TextWriter writer(style);
-  for (const core::Caveat& caveat : document.caveats) writer.caveat(caveat);
+  Groups caveats(document.caveats), findings(document.findings);
+  for (const core::Caveat& caveat : document.caveats) {
+    if (!caveats.takes(caveat.id)) continue;
+    writer.caveat(caveat);
+    writer.rest(caveats.rest(caveat.id), 10);
+  }
   if (!document.verdict.empty()) writer.verdict(document.verdict);
   for (const Finding* finding : worst_first(document.findings)) {
+    if (!findings.takes(finding->id)) continue;
     writer.blank_line();
     writer.finding(*finding);
+    writer.rest(findings.rest(finding->id), 2);
   }
   if (!style.quiet) {
     if (!document.verdict.empty() || !document.findings.empty() || !document.caveats.empty())

@@ -77,6 +77,31 @@ TEST_F(CurveCommand, FitsTheRingThatWasPrinted) {
   EXPECT_GT(fit.at("r2"), 0.9999);
 }
 
+// A soak test leaves a table a minute: the text stays short, JSON has every curve in its order.
+TEST_F(CurveCommand, VeryManyCurvesAreCountedInTheTextAndAllInJson) {
+  constexpr std::size_t kTables = 500;
+  std::string text;
+  for (std::size_t i = 0; i < kTables; ++i) text += ring_table(1 + 0.01 * static_cast<double>(i));
+  const std::string path = write("all_reduce_soak.txt", text);
+  const BinaryRun shown = run_binary({"curve", path, "--beta", "50GB/s"});
+  EXPECT_EQ(shown.status, 1) << shown;
+  EXPECT_LT(lines_of(shown.out).size(), 150U) << shown;
+  EXPECT_NE(shown.out.find("and 480 more: 480 faulty; --json has every curve"), std::string::npos)
+      << shown;
+  EXPECT_NE(shown.out.find("and 495 more of curve.plateau-low; --json has them all"),
+            std::string::npos)
+      << shown;
+  const json document = json::parse(run_binary({"curve", path, "--beta", "50GB/s", "--json"}).out);
+  EXPECT_EQ(document.at("findings").size(), kTables);
+  const json& curves = document.at("result").at("curves");
+  ASSERT_EQ(curves.size(), kTables);
+  for (std::size_t i = 0; i < kTables; ++i) {
+    EXPECT_EQ(curves.at(i).at("first_line"), 1 + i * 29);
+    EXPECT_NEAR(curves.at(i).at("fit").at("beta_GBps"), 25 / (1 + 0.01 * static_cast<double>(i)),
+                0.1);
+  }
+}
+
 TEST_F(CurveCommand, WithoutAReferenceItIsConsistentAndSaysHowToNameOne) {
   const BinaryRun run = run_binary({"curve", write("all_reduce.txt", ring_table())});
   EXPECT_EQ(run.status, 0) << run;

@@ -139,6 +139,35 @@ TEST(ReportText, FitsItsWidth) {
   }
 }
 
+// How often an id is named in the text, and what the text says of the others.
+TEST(ReportText, AnIdThatIsSaidVeryOftenIsCounted) {
+  for (const std::size_t said : {20U, 21U, 1000U}) {
+    Document document{.command = "curve"};
+    for (std::size_t i = 0; i < said; ++i) {
+      document.findings.push_back(remark());
+      document.caveats.push_back(core::make_caveat("input.truncated", "run.txt", "less is known"));
+    }
+    document.findings.push_back(slow_plateau());
+    const std::string text = render_text(document, {.width = 100});
+    const std::size_t shown = said > 20 ? 5 : said;
+    std::size_t findings = 0, caveats = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      findings += line.starts_with("info") ? 1 : 0;
+      caveats += line.starts_with("caveat") ? 1 : 0;
+    }
+    EXPECT_EQ(findings, shown);
+    EXPECT_EQ(caveats, shown);
+    const auto rest = "and " + std::to_string(said - shown) + " more of ";
+    for (const std::string id : {"curve.cold-start", "input.truncated"})
+      EXPECT_EQ(text.find(rest + id + "; --json has them all") != std::string::npos, said > 20);
+    EXPECT_NE(text.find("curve.plateau-low"), std::string::npos);
+    const auto json = core::Json::parse(render_json(document));
+    EXPECT_EQ(json.at("findings").size(), said + 1);
+    EXPECT_EQ(json.at("caveats").size(), said);
+  }
+}
+
 TEST(ReportText, AnEmptyDocumentIsEmpty) {
   EXPECT_EQ(render_text(Document{.command = "x"}, {}), "");
 }

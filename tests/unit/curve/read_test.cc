@@ -283,6 +283,55 @@ TEST(CurveRuns, SmallTextsStaySmall) {
   EXPECT_FALSE(read_text(words + "8 2 float sum -1\n" + figures).ok());
 }
 
+// Runs on the same GPUs share one list of them, and a row needs little more than its line.
+TEST(CurveRuns, ManyRunsNeedLittleMemory) {
+  const std::string devices =
+      "# Using devices\n#  Rank  0 Group  0 Pid 7 on a device 0 [0x00] X\n#  Rank  1 Group  0 Pid "
+      "8 on a device 1 [0x01] X\n";
+  const std::string others = "# Using devices\n#  Rank  0 Group  0 Pid 7 on b device 0 [0x00] X\n";
+  const std::string table = kHeader + kRow + "\n";
+  const Reading reading = reading_of(devices + table + devices + table + others + table);
+  ASSERT_EQ(reading.curves.size(), 3U);
+  EXPECT_EQ(reading.curves[1].devices.begin(), reading.curves[0].devices.begin());
+  EXPECT_EQ(reading.curves[1].devices.size(), 2U);
+  ASSERT_EQ(reading.curves[2].devices.size(), 1U);
+  EXPECT_EQ(reading.curves[2].devices[0].host, "b");
+  EXPECT_LE(sizeof(Row), 160U);
+}
+
+TEST(CurveRuns, ASharedListIsCopiedBeforeItGrows) {
+  DeviceList first;
+  first.push_back({.rank = 0, .host = "a"});
+  DeviceList second = first;
+  second.push_back({.rank = 1, .host = "b"});
+  EXPECT_EQ(first.size(), 1U);
+  ASSERT_EQ(second.size(), 2U);
+  EXPECT_EQ(second[0].host, "a");
+  EXPECT_EQ(DeviceList().begin(), DeviceList().end());
+}
+
+TEST(CurveFields, AWordIsAsLongAsTheReadersTakeIt) {
+  EXPECT_EQ(Word(""), "");
+  EXPECT_TRUE(Word().empty());
+  EXPECT_EQ(Word("fp8_e4m3"), std::string("fp8_e4m3"));
+  EXPECT_EQ(Word("123456789012345"), "123456789012345");
+  EXPECT_EQ(Word("1234567890123456"), "123456789012345");
+  EXPECT_NE(Word("half"), Word("hal"));
+}
+
+TEST(CurveFields, AnAbsentFigureIsNoNumber) {
+  OptionalFigure figure;
+  EXPECT_FALSE(figure.has_value());
+  EXPECT_EQ(figure.value_or(3), 3);
+  EXPECT_FALSE(figure.to_optional());
+  figure = 0.0;
+  EXPECT_EQ(figure, 0);
+  EXPECT_EQ(figure.to_optional(), 0.0);
+  figure.reset();
+  EXPECT_FALSE(figure);
+  EXPECT_FALSE(OptionalFigure(std::optional<double>()).has_value());
+}
+
 TEST(CurveRuns, AListThatBeginsAgainIsAMisrun) {
   const std::string device = "#  Rank  0 Group  0 Pid 7 on a device 0 [0x00] X\n";
   const Reading reading = reading_of("# Using devices\n" + device + device + kHeader + kRow + "\n" +
