@@ -37,6 +37,67 @@ Sourced<Bandwidth> used_links(const Machine& machine) {
   return used.one_way();
 }
 
+int links_between(const Machine& machine, int a, int b) {
+  for (const GpuPair& pair : machine.gpu_pairs)
+    if ((pair.first == a && pair.second == b) || (pair.first == b && pair.second == a))
+      return pair.links;
+  return 0;
+}
+
+// What one GPU has to the others of a part of a mesh.
+struct MeshPeers {
+  int links = 0;
+  int joined = 0;
+  int fewest = 0;  // links to one joined peer
+};
+MeshPeers peers_of(const Machine& machine, int gpu, int ranks) {
+  MeshPeers peers;
+  for (int other = 0; other < ranks; ++other) {
+    const int links = other == gpu ? 0 : links_between(machine, gpu, other);
+    if (links == 0) continue;
+    peers.links += links;
+    peers.fewest = ++peers.joined == 1 ? links : std::min(peers.fewest, links);
+  }
+  return peers;
+}
+
+std::optional<Bandwidth> gpu_pcie_rate(const Machine& machine) {
+  if (!machine.gpu.pcie) return std::nullopt;
+  return slot_link(*machine.gpu.pcie, machine.host_pcie).effective().value;
+}
+
+std::optional<InsideRates> over_pcie(const Machine& machine) {
+  const auto rate = gpu_pcie_rate(machine);
+  if (!rate) return std::nullopt;
+  return InsideRates{*rate, *rate, *rate, false, ""};
+}
+
+// A ring needs two joined peers at every GPU; where one has fewer, PCIe closes it.
+std::optional<InsideRates> inside_mesh(const Machine& machine, int ranks) {
+  const Bandwidth link = machine.gpu.links->per_link.value;
+  const auto pcie = gpu_pcie_rate(machine);
+  InsideRates rates{.over_links = true, .gpus = fmt::format("GPUs 0 to {}", ranks - 1)};
+  for (int gpu = 0; gpu < ranks; ++gpu) {
+    const MeshPeers peers = peers_of(machine, gpu, ranks);
+    const int others = ranks - 1, apart = others - peers.joined;
+    if (peers.joined < std::min(2, others)) return over_pcie(machine);
+    Bandwidth all = std::min(link * peers.links, link * (peers.fewest * others));
+    if (apart > 0 && pcie) all = std::min(all, *pcie * (static_cast<double>(others) / apart));
+    const auto least = [gpu](Bandwidth a, Bandwidth b) { return gpu == 0 ? b : std::min(a, b); };
+    rates.ring = least(rates.ring, link * peers.links);
+    rates.one_peer = least(rates.one_peer, link * peers.fewest);
+    rates.all_peers = least(rates.all_peers, all);
+  }
+  return rates;
+}
+
+// The host side of PCIe, where bytes between GPU and NIC pass it.
+std::optional<PcieLink> host_on_the_way(const Machine& machine) {
+  for (const Branch& branch : machine.branches)
+    if (branch.kind == Branch::Kind::kRootPorts && !branch.nets.empty()) return machine.host_pcie;
+  return std::nullopt;
+}
+
 }  // namespace
 
 const char* fabric_name(Fabric fabric) {
@@ -74,16 +135,48 @@ std::optional<Sourced<Bandwidth>> intra_node_one_way(const Machine& machine) {
   return effective;
 }
 
+std::optional<InsideRates> inside_rates(const Machine& machine, int ranks) {
+  const bool is_mesh = machine.fabric == Fabric::kMesh;
+  const bool is_bridged_pair = machine.fabric == Fabric::kBridge && ranks == 2;
+  if ((is_mesh || is_bridged_pair) && ranks > 1 && ranks <= machine.gpus &&
+      !machine.gpu_pairs.empty())
+    return inside_mesh(machine, ranks);
+  const auto rate = intra_node_one_way(machine);
+  if (!rate) return std::nullopt;
+  const bool over_links = machine.fabric != Fabric::kBridge && nvlinks_in_use(machine) > 0;
+  return InsideRates{rate->value, rate->value, rate->value, over_links, ""};
+}
+
+NetworkOut network_out(const Machine& machine, int ranks) {
+  const int hosts = std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
+  const int gpus = machine.gpus * hosts, nics = machine.nics * hosts;
+  if (nics == 0 || gpus == 0 || ranks < 1) return {};
+  NetworkOut out;
+  out.nics = std::min(nics, std::max(1, (nics * ranks + gpus - 1) / gpus));
+  out.rails = std::max(1, machine.nets() * hosts * out.nics / nics);
+  const auto host = host_on_the_way(machine);
+  out.nic = std::min(machine.nic.rate(), slot_link(machine.nic.pcie, host).effective().value);
+  out.total = out.nic * out.nics;
+  if (machine.gpu.pcie && machine.c2c_links == 0)
+    out.total = std::min(out.total, slot_link(*machine.gpu.pcie, host).effective().value * ranks);
+  out.per_rank = out.total / ranks;
+  return out;
+}
+
 Sourced<Bandwidth> nic_total(const Machine& machine) {
   if (machine.nics == 0) return {Bandwidth(), Basis::kCatalog, "no NIC"};
-  return {machine.nic.rate() * machine.nics, Basis::kCatalog,
-          fmt::format("{} x {} at {}: {}", machine.nics, machine.nic.name,
-                      core::format_bandwidth(machine.nic.rate()), machine.nic.port_rate.source)};
+  const Bandwidth nic = network_out(machine, machine.gpus).nic;
+  return {
+      nic * machine.nics, Basis::kCatalog,
+      fmt::format("{} x {} at {}: {}", machine.nics, machine.nic.name, core::format_bandwidth(nic),
+                  nic < machine.nic.rate() ? "what PCIe lets through to a NIC in its slot"
+                                           : machine.nic.port_rate.source)};
 }
 
 Sourced<Bandwidth> nic_share(const Machine& machine) {
   const Sourced<Bandwidth> total = nic_total(machine);
-  return {total.value / machine.gpus, Basis::kCatalog,
+  const int hosts = std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
+  return {network_out(machine, machine.gpus * hosts).per_rank, Basis::kCatalog,
           fmt::format("{} over {} GPUs: {}", core::format_bandwidth(total.value), machine.gpus,
                       total.source)};
 }

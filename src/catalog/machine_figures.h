@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "catalog/hardware.h"
 
@@ -18,9 +19,35 @@ std::optional<core::Sourced<core::Bandwidth>> intra_node_one_way(const Machine& 
 // What two directly joined GPUs can send to each other: 100 GB/s on an HGX A100 4-GPU, 300 over the
 // bridge of two A100 PCIe. The first pair's; nothing without direct links.
 std::optional<core::Sourced<core::Bandwidth>> pair_one_way(const Machine& machine);
+// What the first `ranks` GPUs can send to each other, each of them: with every channel a ring has,
+// to one partner, to all at once (the slowest peer sets the pace).
+struct InsideRates {
+  core::Bandwidth ring = {};
+  core::Bandwidth one_peer = {};
+  core::Bandwidth all_peers = {};
+  bool over_links = false;  // else PCIe
+  std::string gpus = {};    // "GPUs 0 to 3", where it matters which; else empty
+};
+// Two GPUs of a mesh or a bridge have the links between them: 100 GB/s on an HGX A100 4-GPU, 25 on
+// a DGX-1V. Nothing where no link is known.
+std::optional<InsideRates> inside_rates(const Machine& machine, int ranks);
+
+// The way out of a node (of an NVLink domain, where that is larger) for its first `ranks` GPUs.
+// Each GPU uses the NICs nearest to it; those of idle GPUs stay idle. A NIC gives its line rate, at
+// most what its own slot lets through; a GPU at most its PCIe link. The host side of PCIe counts
+// only where GPU and NIC hang on root ports: below one switch the bytes do not pass the host.
+struct NetworkOut {
+  int nics = 0;                   // in use
+  int rails = 0;                  // the same as NCCL counts them: ports, or groups of NICs
+  core::Bandwidth nic = {};       // one NIC
+  core::Bandwidth total = {};     // all in use
+  core::Bandwidth per_rank = {};  // total over the ranks
+};
+NetworkOut network_out(const Machine& machine, int ranks);
+
 // All NICs of the machine; zero where it has none.
 core::Sourced<core::Bandwidth> nic_total(const Machine& machine);
-// nic_total over the GPUs.
+// The same over the GPUs.
 core::Sourced<core::Bandwidth> nic_share(const Machine& machine);
 // NVLink capacity of the machine over its NIC total; nothing where one of them is absent or links
 // join no more than pairs.

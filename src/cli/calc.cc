@@ -8,6 +8,7 @@
 #include "cli/method_name.h"
 #include "cli/size_range.h"
 #include "cli/subcommands.h"
+#include "core/finding_table.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -19,22 +20,44 @@ struct CalcFlags {
   std::string compare = {};
 };
 
-core::Json link_json(const model::Link& link) {
-  return {{"alpha_us", core::json_number(link.alpha.in_us())},
-          {"beta_GBps", core::json_number(link.beta.in_GBps())}};
+core::Json link_json(const model::Link& link, const std::string& alpha_source) {
+  core::Json json = {{"alpha_us", core::json_number(link.alpha.in_us())},
+                     {"beta_GBps", core::json_number(link.beta.in_GBps())}};
+  if (!alpha_source.empty())
+    json["alpha_from"] = {{"basis", basis_name(core::Basis::kAssumed)}, {"source", alpha_source}};
+  return json;
 }
 
-int finish(const Shell& shell, const CalcQuestion& question, core::Document document) {
+core::Json rails_json(const model::Fabric& fabric) {
+  return {{"count", fabric.rails},
+          {"GBps", core::json_number(fabric.rail.value_or(fabric.inter->beta).in_GBps())}};
+}
+
+// LL and LL128 are there for their smaller alpha; a typed one hides that.
+void add_protocol_caveat(const CalcFlags& flags, const CalcQuestion& question,
+                         core::Document& document) {
+  const bool compares_protocols = flags.compare.find('/') != std::string::npos;
+  const bool has_protocol = compares_protocols || question.protocol != model::Protocol::kSimple;
+  if (!has_protocol || !flags.request.has_typed_alpha()) return;
+  document.caveats.push_back(core::make_caveat(
+      "calc.one-alpha", "the alpha that was given stands for every protocol",
+      "ll and ll128 cost bytes here but save no time per step, as they do in NCCL", false));
+}
+
+int finish(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question,
+           core::Document document) {
   const model::Fabric& fabric = question.fabric;
-  document.result["links"] = {{"inside", link_json(fabric.link)}};
+  document.result["links"] = {{"inside", link_json(fabric.link, fabric.alpha_source)}};
   if (fabric.inter) {
-    document.result["links"]["between"] = link_json(*fabric.inter);
+    document.result["links"]["between"] = link_json(*fabric.inter, fabric.inter_alpha_source);
     document.result["links"]["ranks_per_node"] = fabric.ranks_per_node;
+    document.result["links"]["rails"] = rails_json(fabric);
   }
   document.result["links"]["basis"] = basis_name(fabric.basis);
   document.result["links"]["source"] = fabric.source;
   document.inputs = question.inputs;
   document.caveats = question.caveats;
+  add_protocol_caveat(flags, question, document);
   return shell.finish(document);
 }
 
@@ -45,7 +68,7 @@ int calc_one(const Shell& shell, const CalcFlags& flags, const CalcQuestion& que
   if (!size) return shell.fail(size.error());
   const auto ledger = question.price(*size);
   if (!ledger) return shell.fail(ledger.error());
-  return finish(shell, question, ledger_document(*ledger));
+  return finish(shell, flags, question, ledger_document(*ledger));
 }
 
 int calc_sweep(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
@@ -57,7 +80,7 @@ int calc_sweep(const Shell& shell, const CalcFlags& flags, const CalcQuestion& q
     if (!ledger) return shell.fail(ledger.error());
     ledgers.push_back(std::move(ledger).value());
   }
-  return finish(shell, question, sweep_document(ledgers));
+  return finish(shell, flags, question, sweep_document(ledgers));
 }
 
 int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question) {
@@ -71,7 +94,7 @@ int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion&
   if (!comparison) return shell.fail(comparison.error());
   for (model::Ledger& ledger : comparison->ledgers)
     ledger.rejected = model::alternatives(ledger, question.fabric);
-  return finish(shell, question, compare_document(*comparison));
+  return finish(shell, flags, question, compare_document(*comparison));
 }
 
 int calc(const Shell& shell, CalcFlags& flags) {
@@ -80,6 +103,9 @@ int calc(const Shell& shell, CalcFlags& flags) {
   if (flags.sweep && !flags.compare.empty())
     return shell.fail(core::input_error("--sweep and --compare do not go together",
                                         "--compare solves the crossovers for all sizes"));
+  if (!flags.compare.empty() && flags.request.names_algorithm())
+    return shell.fail(core::input_error("--compare and --algo do not go together",
+                                        "--compare names the algorithms itself"));
   if (flags.sweep) return calc_sweep(shell, flags, *question);
   if (!flags.compare.empty()) return calc_compare(shell, flags, *question);
   return calc_one(shell, flags, *question);

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
 
 #include "cli/calc.h"
 #include "cli/ledger_view.h"
@@ -24,7 +27,7 @@ using core::json_number;
 using model::BucketLedger;
 
 struct BucketFlags {
-  double params = 0;
+  std::string params = {};
   std::string dtype = "fp32";
   int ranks = 0;
   core::Duration alpha = {};
@@ -53,16 +56,35 @@ core::Result<int> bytes_of_type(const std::string& name) {
   return input_error(core::unknown_word("data type", name, known));
 }
 
+// "7e9", "125M", "7B": powers of 1000, as models are named.
+core::Result<double> number_of_params(const std::string& text) {
+  constexpr std::array<std::pair<char, double>, 5> kSuffixes = {
+      {{'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}}};
+  double count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  double factor = suffix.empty() ? 1 : 0;
+  for (const auto& [letter, value] : kSuffixes)
+    if (suffix.size() == 1 && std::toupper(static_cast<unsigned char>(suffix[0])) == letter)
+      factor = value;
+  if (error != std::errc() || factor == 0)
+    return input_error(fmt::format("--params {} is not a number of parameters", text),
+                       "expected one like 7e9, 125M or 7B");
+  constexpr double kMostParams = 1e15;
+  if (!(count * factor >= 1 && count * factor <= kMostParams))
+    return input_error(fmt::format("--params {} is outside 1 to 1e15", text));
+  return count * factor;
+}
+
 core::Result<model::BucketRule> rule_of(const BucketFlags& flags) {
   const auto size = bytes_of_type(flags.dtype);
   if (!size) return size.error();
-  constexpr double kMostParams = 1e15;
-  if (!(flags.params >= 1 && flags.params <= kMostParams))
-    return input_error(fmt::format("--params {} is outside 1 to 1e15", flags.params));
+  const auto params = number_of_params(flags.params);
+  if (!params) return params.error();
   constexpr double kMostMebibytes = 1e9;
   if (!(flags.bucket_mb > 0 && flags.bucket_mb <= kMostMebibytes))
     return input_error(fmt::format("--bucket-mb {} is outside 0 to 1e9 MiB", flags.bucket_mb));
-  model::BucketRule rule{.gradients = core::Bytes::of(std::round(flags.params)) * *size,
+  model::BucketRule rule{.gradients = core::Bytes::of(std::round(*params)) * *size,
                          .cap = core::Bytes::of(std::round(flags.bucket_mb * 1048576))};
   rule.first = std::min(rule.first, rule.cap);
   if (flags.backward_option->count() > 0) rule.backward = flags.backward;
@@ -101,18 +123,31 @@ Json bucket_json(const BucketLedger& ledger) {
   return json;
 }
 
+bool is_free(const BucketLedger& ledger) { return ledger.total <= core::Duration(); }
+
+// A bucket larger than what follows the first one never fills.
+bool fills_a_bucket(const BucketLedger& ledger) {
+  return ledger.rule.gradients >= ledger.rule.first + ledger.rule.cap ||
+         ledger.rule.first == ledger.rule.cap;
+}
+
 core::KeyValues summary(const BucketLedger& ledger) {
   core::KeyValues pairs;
   pairs.rows = {
       {"gradients",
-       fmt::format("{} in {} buckets of {}, the first {}", format_bytes(ledger.rule.gradients),
-                   ledger.count, format_bytes(ledger.rule.cap), format_bytes(ledger.rule.first))},
-      {"one bucket",
-       fmt::format("{} = {} latency + {} bandwidth; {} of the plateau of {}",
-                   format_duration(ledger.full.time()), format_duration(ledger.full.latency()),
-                   format_duration(ledger.full.bandwidth()),
-                   format_percent(ledger.full.plateau_share()),
-                   format_bandwidth(ledger.full.plateau_busbw))},
+       fmt::format("{} in {} bucket{} of {}, the first {}", format_bytes(ledger.rule.gradients),
+                   ledger.count, ledger.count == 1 ? "" : "s", format_bytes(ledger.rule.cap),
+                   format_bytes(ledger.rule.first))}};
+  if (is_free(ledger)) return pairs;
+  if (fills_a_bucket(ledger))
+    pairs.rows.emplace_back(
+        "one bucket",
+        fmt::format("{} = {} latency + {} bandwidth; {} of the plateau of {}",
+                    format_duration(ledger.full.time()), format_duration(ledger.full.latency()),
+                    format_duration(ledger.full.bandwidth()),
+                    format_percent(ledger.full.plateau_share()),
+                    format_bandwidth(ledger.full.plateau_busbw)));
+  const std::pair<std::string, std::string> rest[] = {
       {"all buckets", fmt::format("{}, of it {} latency", format_duration(ledger.total),
                                   format_duration(ledger.latency))},
       {"merging",
@@ -120,6 +155,11 @@ core::KeyValues summary(const BucketLedger& ledger) {
                    "behind the backward pass",
                    format_duration(ledger.in_one.time()),
                    format_duration(ledger.total - ledger.in_one.time()))}};
+  pairs.rows.insert(pairs.rows.end(), std::begin(rest), std::end(rest));
+  pairs.rows.emplace_back(
+      "link", fmt::format("alpha {}, beta {} ({}: {})", format_duration(ledger.full.link.alpha),
+                          format_bandwidth(ledger.full.link.beta), basis_name(ledger.full.basis),
+                          ledger.full.source));
   if (ledger.overlap)
     pairs.rows.emplace_back(
         "overlap",
@@ -143,10 +183,12 @@ core::Table alternatives(const BucketFlags& flags, const model::BucketRule& rule
   for (const double factor : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0}) {
     const auto ledger = price(flags, rule, factor);
     if (!ledger) continue;
-    table.rows.push_back({core::format_number(ledger->rule.cap.count() / 1048576) + " MiB",
-                          std::to_string(ledger->count), format_duration(ledger->full.time()),
-                          format_duration(ledger->total),
-                          ledger->overlap ? format_duration(ledger->overlap->exposed) : "-"});
+    table.rows.push_back(
+        {core::format_number(ledger->rule.cap.count() / 1048576) + " MiB",
+         std::to_string(ledger->count),
+         fills_a_bucket(*ledger) ? format_duration(ledger->full.time()) : "never full",
+         format_duration(ledger->total),
+         ledger->overlap ? format_duration(ledger->overlap->exposed) : "-"});
     json.push_back(
         {{"bucket_bytes", core::json_bytes(ledger->rule.cap)},
          {"buckets", ledger->count},
@@ -156,6 +198,17 @@ core::Table alternatives(const BucketFlags& flags, const model::BucketRule& rule
   return table;
 }
 
+std::string sentence(const BucketLedger& ledger, int ranks) {
+  const std::string what =
+      fmt::format("{} of gradients on {} rank{}: {} bucket{}", format_bytes(ledger.rule.gradients),
+                  ranks, ranks == 1 ? "" : "s", ledger.count, ledger.count == 1 ? "" : "s");
+  if (is_free(ledger)) return what + ", free, nothing has to move";
+  return fmt::format(
+      "{}, {}{}", what, format_duration(ledger.total),
+      ledger.overlap ? fmt::format(", {} of it exposed", format_duration(ledger.overlap->exposed))
+                     : "");
+}
+
 int calc_bucket(const Shell& shell, const BucketFlags& flags) {
   const auto rule = rule_of(flags);
   if (!rule) return shell.fail(rule.error());
@@ -163,11 +216,12 @@ int calc_bucket(const Shell& shell, const BucketFlags& flags) {
   if (!ledger) return shell.fail(ledger.error());
   Document document{.command = "calc"};
   document.result = bucket_json(*ledger);
-  document.verdict = fmt::format(
-      "{} of gradients on {} ranks: {} buckets, {}{}", format_bytes(rule->gradients), flags.ranks,
-      ledger->count, format_duration(ledger->total),
-      ledger->overlap ? fmt::format(", {} of it exposed", format_duration(ledger->overlap->exposed))
-                      : "");
+  document.verdict = sentence(*ledger, flags.ranks);
+  if (is_free(*ledger)) {
+    document.result["other_sizes"] = Json::array();
+    document.body = {summary(*ledger)};
+    return shell.finish(document);
+  }
   core::Table table = alternatives(flags, *rule, document.result["other_sizes"]);
   document.body = {summary(*ledger), core::Heading{"Other bucket sizes"}, std::move(table)};
   document.details = ledger_details(ledger->full);
@@ -179,7 +233,7 @@ int calc_bucket(const Shell& shell, const BucketFlags& flags) {
 void add_calc_bucket(CLI::App& calc, Shell& shell) {
   CLI::App* app = calc.add_subcommand("bucket", "DDP gradient buckets: time, overlap, merging");
   auto flags = std::make_shared<BucketFlags>();
-  app->add_option("--params", flags->params, "number of parameters, like 7e9")
+  app->add_option("--params", flags->params, "number of parameters: 7e9, 125M, 7B")
       ->required()
       ->type_name("N");
   app->add_option("--dtype", flags->dtype,

@@ -61,7 +61,7 @@ core::Result<NicChoice> choose_nic(const std::string& name) {
                      nic->pci_class == "0x020000" ? Transport::kRoce : Transport::kInfiniBand,
                      nic->pcie, nic->source};
   if (const auto rate = core::parse_bandwidth(name))
-    return NicChoice{*rate, Transport::kInfiniBand, {}, "given"};
+    return NicChoice{*rate, Transport::kInfiniBand, {}, "given on the command line"};
   return input_error(fmt::format("unknown NIC '{}'", name),
                      "give a port rate (HDR, NDR, XDR, 400GbE), a NIC (ConnectX-7) or a bandwidth "
                      "(400Gb/s)");
@@ -102,7 +102,8 @@ core::Result<Subject> subject_of(const PathFlags& flags) {
   machine.max_payload = flags.mps;
   machine.host_memory =
       flags.host_memory_option->count() > 0
-          ? core::Sourced<core::Bandwidth>{flags.host_memory, core::Basis::kRead, "given"}
+          ? core::Sourced<core::Bandwidth>{flags.host_memory, core::Basis::kAssumed,
+                                           "given on the command line"}
           : model::assumed_host_memory(*generation, (*gpu)->sm, nic->rate);
   machine.pairs = flags.pairs;
   machine.pairs_per_uplink = flags.pairs_per_uplink;
@@ -166,21 +167,37 @@ Json subject_json(const Subject& subject) {
             json_number(model::cores_to_fill(per_nic, kSlowCore))}}};
 }
 
-core::Table paths_table(const std::vector<PathLedger>& ledgers) {
+// What is done to every byte on one end.
+core::Table counts_table(const std::vector<PathLedger>& ledgers) {
   core::Table table{{{"path", Align::kLeft},
                      {"copies"},
-                     {"memory accesses", Align::kRight, 5},
+                     {"memory accesses"},
+                     {"PCIe crossings"},
+                     {"which", Align::kLeft}},
+                    {}};
+  for (const PathLedger& ledger : ledgers) {
+    const model::PathCounts& counts = ledger.counts;
+    table.rows.push_back(
+        {data_path_name(counts.path), std::to_string(counts.copies),
+         std::to_string(counts.memory_accesses),
+         std::to_string(counts.gpu_crossings + counts.uplink_crossings + counts.nic_crossings),
+         fmt::format("GPU link {}, uplink to the CPU {}, NIC link {}", counts.gpu_crossings,
+                     counts.uplink_crossings, counts.nic_crossings)});
+  }
+  return table;
+}
+
+core::Table paths_table(const std::vector<PathLedger>& ledgers) {
+  core::Table table{{{"path", Align::kLeft},
                      {"nominal"},
                      {"really at most"},
                      {"limited by", Align::kLeft},
                      {"latency"},
-                     {"cores in all"}},
+                     {"cores at line rate"}},
                     {}};
   for (const PathLedger& ledger : ledgers)
-    table.rows.push_back({data_path_name(ledger.counts.path), std::to_string(ledger.counts.copies),
-                          std::to_string(ledger.counts.memory_accesses),
-                          format_bandwidth(ledger.nominal), format_bandwidth(ledger.effective()),
-                          ledger.limit().name,
+    table.rows.push_back({data_path_name(ledger.counts.path), format_bandwidth(ledger.nominal),
+                          format_bandwidth(ledger.effective()), ledger.limit().name,
                           fmt::format("{}-{} us", format_number(ledger.latency.low.in_us()),
                                       format_number(ledger.latency.high.in_us())),
                           format_number(std::ceil(ledger.cores_needed))});
@@ -247,7 +264,8 @@ int calc_path(const Shell& shell, const PathFlags& flags) {
   for (const PathLedger& ledger : ledgers)
     document.result["paths"].push_back(path_json(ledger, subject->machine));
   document.verdict = sentence(*subject, ledgers.back());
-  document.body = {paths_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
+  document.body = {paths_table(ledgers), core::Heading{"Per byte, on one end"},
+                   counts_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
   document.details = {core::Heading{"Every ceiling"}, ceilings_table(ledgers)};
   return shell.finish(document);
 }

@@ -11,6 +11,7 @@ namespace {
 
 using core::input_error;
 
+constexpr const char* kTyped = "given on the command line";
 constexpr const char* kLinkHint =
     "give --alpha TIME and --beta BANDWIDTH, like --alpha 10us --beta 25GB/s";
 
@@ -104,7 +105,34 @@ core::Result<model::MachineRanks> CalcRequest::machine_ranks(
   if (!ranks_) return model::MachineRanks{machine.gpus * nodes_.value_or(1), nodes_.value_or(1)};
   const auto ranks = this->ranks();
   if (!ranks) return ranks.error();
+  if (nodes_ && *nodes_ > *ranks)
+    return input_error(fmt::format("-n {} ranks cannot stand on {} nodes", *ranks, *nodes_),
+                       "every node needs at least one rank");
   return model::MachineRanks{*ranks, nodes_.value_or((*ranks + machine.gpus - 1) / machine.gpus)};
+}
+
+// What was typed replaces NCCL's constants; what is left of these is named in a caveat.
+void CalcRequest::take_alphas(CalcQuestion& question) const {
+  model::Fabric& fabric = question.fabric;
+  const bool has_alpha = alpha_option_->count() > 0, has_inter = inter_alpha_option_->count() > 0;
+  if (has_alpha) {
+    fabric.link.alpha = alpha_;
+    fabric.inside_step.reset();
+    fabric.alpha_source = kTyped;
+  }
+  if (has_inter && fabric.inter) {
+    fabric.inter->alpha = inter_alpha_;
+    fabric.between_step.reset();
+    fabric.inter_alpha_source = kTyped;
+  }
+  const bool lacks_inter = fabric.inter && !has_inter;
+  if (has_alpha && !lacks_inter) return;
+  const char* missing = !lacks_inter ? "alpha was not given"
+                        : has_alpha  ? "alpha between nodes (--inter-alpha) was not given"
+                                     : "neither alpha nor inter-alpha was given";
+  question.caveats.push_back(
+      core::make_caveat("calc.alpha-assumed", missing,
+                        "small sizes are only as good as NCCL's constant for one step", false));
 }
 
 core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
@@ -117,13 +145,7 @@ core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
   question.collective.ranks = ranks->ranks;
   question.fabric = std::move(fabric).value();
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
-  const bool has_alpha = alpha_option_->count() > 0, has_inter = inter_alpha_option_->count() > 0;
-  if (has_alpha) question.fabric.link.alpha = alpha_;
-  if (has_inter && question.fabric.inter) question.fabric.inter->alpha = inter_alpha_;
-  if (!has_alpha || (question.fabric.inter && !has_inter))
-    question.caveats.push_back(
-        core::make_caveat("calc.alpha-assumed", "alpha was not given",
-                          "small sizes are only as good as NCCL's constant for one step", false));
+  take_alphas(question);
   if (model::can_reduce_in_switch(**machine))
     question.caveats.push_back(core::make_caveat(
         "calc.nccl-not-priced", "NCCL's own choice and efficiency (NVLS in the NVSwitch)",

@@ -35,6 +35,9 @@ class CalcRequest {
   core::Result<CalcQuestion> question();
   // Fails where -s was not given.
   core::Result<core::Bytes> size() const;
+  bool names_algorithm() const { return !algorithm_.empty(); }
+  // True where one typed alpha stands for every protocol.
+  bool has_typed_alpha() const { return alpha_option_->count() > 0; }
 
  private:
   core::Result<model::Op> op() const;
@@ -44,6 +47,7 @@ class CalcRequest {
   core::Result<model::MachineRanks> machine_ranks(const catalog::Machine& machine) const;
   // The links, ranks and caveats of --machine.
   core::Result<bool> take_machine(CalcQuestion& question);
+  void take_alphas(CalcQuestion& question) const;
   core::Result<bool> take_links(CalcQuestion& question) const;
   core::Result<bool> take_algorithm(CalcQuestion& question) const;
   std::optional<model::Link> inter_link() const;

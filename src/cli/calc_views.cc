@@ -39,7 +39,9 @@ Json sweep_row(const Ledger& ledger) {
           {"latency_share", json_number(ledger.latency_share())},
           {"algbw_GBps", json_number(ledger.algbw().in_GBps())},
           {"busbw_GBps", json_number(ledger.busbw().in_GBps())},
-          {"ledger", ledger.is_latency_bound() ? "latency" : "bandwidth"}};
+          {"ledger", ledger.time() <= core::Duration() ? Json()
+                     : ledger.is_latency_bound()       ? Json("latency")
+                                                       : Json("bandwidth")}};
 }
 
 core::Table sweep_table(const std::vector<Ledger>& ledgers) {
@@ -98,6 +100,29 @@ std::string sentence(const model::Stretch& stretch) {
                      name);
 }
 
+std::string ranks_text(const model::Collective& collective) {
+  return fmt::format("{} rank{}", collective.ranks, collective.ranks == 1 ? "" : "s");
+}
+
+std::string compare_sentence(const model::Comparison& comparison, const Ledger& best) {
+  const std::string what =
+      fmt::format("{} of {} on {}", op_name(best.collective.op),
+                  format_bytes(best.collective.bytes), ranks_text(best.collective));
+  if (best.collective.ranks == 1) return what + ": free, nothing has to move";
+  const std::string name = method_name(best.algorithm, best.protocol);
+  if (comparison.ledgers.size() == 1)
+    return fmt::format("{}, {}: {}", what, name, format_duration(best.time()));
+  return fmt::format("{}: {} is the fastest of {}, {}", what, name, comparison.ledgers.size(),
+                     format_duration(best.time()));
+}
+
+// Which ways between nodes the rows above share.
+void add_crossing(const Ledger& ledger, Document& document) {
+  if (ledger.crossing.empty()) return;
+  document.body.emplace_back(core::KeyValues{{{"nodes", ledger.crossing}}});
+  document.result["crossing"] = ledger.crossing;
+}
+
 const Ledger& fastest(const std::vector<Ledger>& ledgers) {
   const Ledger* best = &ledgers.front();
   for (const Ledger& ledger : ledgers)
@@ -141,13 +166,14 @@ Document sweep_document(const std::vector<Ledger>& ledgers) {
   document.result["rows"] = Json::array();
   for (const Ledger& ledger : ledgers) document.result["rows"].push_back(sweep_row(ledger));
   document.verdict = fmt::format(
-      "{} on {} ranks, {}", op_name(first.collective.op), first.collective.ranks,
+      "{} on {}, {}", op_name(first.collective.op), ranks_text(first.collective),
       is_one ? method_name(first.algorithm, first.protocol) : "the fastest algorithm of each size");
-  if (is_one)
+  if (is_one && first.plateau_busbw > core::Bandwidth())
     document.verdict +=
         fmt::format(": knee {}, 90 % of {} from {}", format_bytes(first.knee),
                     format_bandwidth(first.plateau_busbw), format_bytes(first.plateau90));
   document.body = {sweep_table(ledgers)};
+  add_crossing(first, document);
   return document;
 }
 
@@ -165,11 +191,9 @@ Document compare_document(const model::Comparison& comparison) {
     document.result["crossovers"].push_back({{"bytes", core::json_bytes(crossover.size)},
                                              {"below", to_json(crossover.below)},
                                              {"above", to_json(crossover.above)}});
-  document.verdict = fmt::format("{} of {} on {} ranks: {} is the fastest of {}, {}",
-                                 op_name(best.collective.op), format_bytes(best.collective.bytes),
-                                 best.collective.ranks, method_name(best.algorithm, best.protocol),
-                                 comparison.ledgers.size(), format_duration(best.time()));
+  document.verdict = compare_sentence(comparison, best);
   document.body = {compare_table(comparison.ledgers)};
+  add_crossing(best, document);
   add_stretches(comparison, document);
   return document;
 }

@@ -60,6 +60,11 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   const std::string captured = "=" + option->get_default_str();
   if (name.ends_with(captured) && option->get_description().find("(default") != std::string::npos)
     name.erase(name.size() - captured.size());
+  // a required value has no default; 0 outside of "(1 to 8)" means: not given
+  const std::string no_default = "=0";
+  const std::size_t at = option->get_default_str() == "0" ? name.find(no_default) : name.npos;
+  if (at != name.npos && (option->get_required() || name.find("(1 to ") < at))
+    name.erase(at, no_default.size());
   for (std::size_t comma = name.find(",--"); comma != std::string::npos; comma = name.find(",--"))
     name.insert(comma + 1, " ");
   return two_columns(name, make_option_desc(option), get_column_width());

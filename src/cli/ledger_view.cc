@@ -82,12 +82,41 @@ core::Table rejected_table(const Ledger& ledger) {
   return table;
 }
 
+std::string link_text(const Ledger& ledger) {
+  const std::string alpha = format_duration(ledger.link.alpha);
+  const std::string beta = fmt::format("beta {} ({}: {})", format_bandwidth(ledger.link.beta),
+                                       basis_name(ledger.basis), ledger.source);
+  if (ledger.alpha_source.empty()) {
+    return fmt::format("alpha {}, beta {} ({}: {})", alpha, format_bandwidth(ledger.link.beta),
+                       basis_name(ledger.basis), ledger.source);
+  }
+  return fmt::format("alpha {} ({}: {}), {}", alpha, basis_name(core::Basis::kAssumed),
+                     ledger.alpha_source, beta);
+}
+
+Json inputs_json(const Ledger& ledger) {
+  Json json = {{"basis", basis_name(ledger.basis)}, {"source", ledger.source}};
+  if (!ledger.alpha_source.empty())
+    json["alpha"] = {{"basis", basis_name(core::Basis::kAssumed)}, {"source", ledger.alpha_source}};
+  return json;
+}
+
+std::string steps_text(const Ledger& ledger) {
+  return fmt::format("{} step{}", format_number(ledger.steps), ledger.steps == 1 ? "" : "s");
+}
+
+// Nothing where nothing has to move.
+Json side_json(const Ledger& ledger) {
+  if (ledger.time() <= core::Duration()) return nullptr;
+  return ledger.is_latency_bound() ? "latency" : "bandwidth";
+}
+
 core::KeyValues summary(const Ledger& ledger) {
   core::KeyValues pairs;
   pairs.rows.emplace_back(
-      "time", fmt::format("{} = {} latency ({} steps) + {} bandwidth ({} per rank{})",
+      "time", fmt::format("{} = {} latency ({}) + {} bandwidth ({} per rank{})",
                           format_duration(ledger.time()), format_duration(ledger.latency()),
-                          format_number(ledger.steps), format_duration(ledger.bandwidth()),
+                          steps_text(ledger), format_duration(ledger.bandwidth()),
                           format_bytes(ledger.bytes_per_rank),
                           has_two_links(ledger) ? " on the link that costs most" : ""));
   pairs.rows.emplace_back(
@@ -97,10 +126,8 @@ core::KeyValues summary(const Ledger& ledger) {
   pairs.rows.emplace_back(
       "knee", fmt::format("{}: below it steps count, above it bytes; 90 % of the plateau from {}",
                           format_bytes(ledger.knee), format_bytes(ledger.plateau90)));
-  pairs.rows.emplace_back(
-      "link",
-      fmt::format("alpha {}, beta {} ({}: {})", format_duration(ledger.link.alpha),
-                  format_bandwidth(ledger.link.beta), basis_name(ledger.basis), ledger.source));
+  pairs.rows.emplace_back("link", link_text(ledger));
+  if (!ledger.crossing.empty()) pairs.rows.emplace_back("nodes", ledger.crossing);
   return pairs;
 }
 
@@ -136,12 +163,13 @@ Json to_json(const Ledger& ledger) {
                {"plateau_busbw_GBps", json_number(ledger.plateau_busbw.in_GBps())}};
   json["terms"] = Json::array();
   for (const Term& term : ledger.terms) json["terms"].push_back(to_json(term));
-  json["ledger"] = ledger.is_latency_bound() ? "latency" : "bandwidth";
+  json["ledger"] = side_json(ledger);
   json["advice"] = model::advice(ledger);
   json["rejected"] = Json::array();
   for (const model::Rejected& other : ledger.rejected) json["rejected"].push_back(to_json(other));
   json["basis"] = "computed";
-  json["inputs"] = {{"basis", basis_name(ledger.basis)}, {"source", ledger.source}};
+  json["inputs"] = inputs_json(ledger);
+  if (!ledger.crossing.empty()) json["crossing"] = ledger.crossing;
   return json;
 }
 
@@ -168,6 +196,7 @@ std::vector<core::Block> ledger_blocks(const Ledger& ledger) {
 }
 
 std::vector<core::Block> ledger_details(const Ledger& ledger) {
+  if (ledger.time() <= core::Duration()) return {};
   std::vector<core::Block> blocks;
   if (!has_two_links(ledger)) blocks = {core::Heading{"Cost tree"}, tree_table(ledger)};
   blocks.emplace_back(core::Heading{"Where steps and bytes come from"});

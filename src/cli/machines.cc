@@ -5,7 +5,9 @@
 #include "cli/catalog_option.h"
 #include "cli/hardware_view.h"
 #include "cli/subcommands.h"
+#include "core/json.h"
 #include "core/spelling.h"
+#include "core/units.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -56,7 +58,23 @@ core::Error unknown_name(const Catalog& catalog, const std::string& name) {
       near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
 }
 
+// The part that `name` is, and the machines that have it.
+core::Error not_a_machine(const Catalog& catalog, const std::string& name) {
+  const auto* gpu = catalog.find_gpu(name);
+  const auto* nic = catalog.find_nic(name);
+  if (gpu == nullptr && nic == nullptr) return catalog.machine(name).error();
+  std::string with;
+  for (const catalog::Machine& machine : catalog.machines())
+    if ((gpu != nullptr && machine.gpu.name == gpu->name) ||
+        (nic != nullptr && machine.nics > 0 && machine.nic.name == nic->name))
+      with += (with.empty() ? "" : ", ") + machine.name;
+  return core::input_error(
+      fmt::format("'{}' is a {}, but --topo needs a machine", name, gpu != nullptr ? "GPU" : "NIC"),
+      with.empty() ? "`comm-probe machines` lists them" : "it is in " + with);
+}
+
 core::Result<Document> topology_document(const Catalog& catalog, const std::string& name) {
+  if (catalog.find_machine(name) == nullptr) return not_a_machine(catalog, name);
   const auto machine = catalog.machine(name);
   if (!machine) return machine.error();
   auto xml = catalog::topology_xml(**machine);
@@ -64,6 +82,24 @@ core::Result<Document> topology_document(const Catalog& catalog, const std::stri
   Document document{.command = "machines"};
   document.result = {{"name", (*machine)->name}, {"topology_xml", *xml}};
   document.body.emplace_back(core::Preformatted{*std::move(xml)});
+  return document;
+}
+
+// A port rate: "NDR", "400GbE".
+Document show_rate(const catalog::NetworkRate& rate) {
+  Document document{.command = "machines"};
+  const auto sourced = rate.sourced();
+  document.result = {{"name", rate.name},
+                     {"one_way_GBps", core::json_number(rate.data.in_GBps())},
+                     {"rate_text", rate.rate_text},
+                     {"basis", basis_name(sourced.basis)},
+                     {"source", rate.source}};
+  document.verdict =
+      fmt::format("{}: a port rate of {} one way", rate.name, core::format_bandwidth(rate.data));
+  core::KeyValues facts{{{"source", std::string(rate.source)}}};
+  if (!rate.rate_text.empty())
+    facts.rows.insert(facts.rows.begin(), {"sysfs prints", std::string(rate.rate_text)});
+  document.body = {facts};
   return document;
 }
 
@@ -79,6 +115,7 @@ core::Result<Document> answer(MachinesRequest& request) {
   if (const auto* machine = catalog.find_machine(request.name)) return show_machine(*machine);
   if (const auto* gpu = catalog.find_gpu(request.name)) return show_gpu(*gpu);
   if (const auto* nic = catalog.find_nic(request.name)) return show_nic(*nic);
+  if (const auto* rate = catalog::find_network_rate(request.name)) return show_rate(*rate);
   return unknown_name(catalog, request.name);
 }
 

@@ -99,8 +99,12 @@ std::string bad_value(const std::string& text) {
   const std::string pair = after(text, "Could not convert: ");
   const std::size_t equals = pair.find(" = ");
   if (equals == std::string::npos) return text;
-  return fmt::format("{} '{}' is not a number in range, expected one", pair.substr(0, equals),
-                     pair.substr(equals + 3));
+  const std::string value = pair.substr(equals + 3);
+  const bool has_digits_only =
+      !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  return fmt::format("{} '{}' is {}", pair.substr(0, equals), value,
+                     has_digits_only ? "no number of the kind expected here (whole, in range)"
+                                     : "not a number, expected digits like 8");
 }
 
 std::string in_our_words(const CLI::App& command, const CLI::ParseError& error) {

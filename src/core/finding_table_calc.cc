@@ -11,6 +11,10 @@ constexpr std::array kCaveats = {
                 "step stands in its place",
                 "measure it (`comm-probe link`, or the smallest sizes of nccl-tests) and give it: "
                 "--alpha, --inter-alpha"},
+    CaveatEntry{"calc.one-alpha",
+                "one alpha was typed, and LL or LL128 is priced with it; these protocols exist "
+                "because a step of theirs costs less",
+                "give the alpha of that protocol, or take NCCL's constants with --machine"},
     CaveatEntry{"calc.nccl-not-priced",
                 "the machine can reduce in its NVSwitches (NVLS), and NCCL decides by size whether "
                 "it does; the ledger is that of the named algorithm on the links, not NCCL's",

@@ -15,13 +15,15 @@ struct Unit {
   double factor;
 };
 
-constexpr double kKiB = 1024.0, kMiB = kKiB * 1024, kGiB = kMiB * 1024, kTiB = kGiB * 1024;
+constexpr double kKiB = 1024.0, kMiB = kKiB * 1024, kGiB = kMiB * 1024, kTiB = kGiB * 1024,
+                 kPiB = kTiB * 1024;
 
 constexpr std::array kSizeUnits = {
     Unit{"", 1},       Unit{"B", 1},      Unit{"K", kKiB},   Unit{"M", kMiB},   Unit{"G", kGiB},
     Unit{"T", kTiB},   Unit{"k", kKiB},   Unit{"m", kMiB},   Unit{"g", kGiB},   Unit{"t", kTiB},
     Unit{"KB", 1e3},   Unit{"kB", 1e3},   Unit{"MB", 1e6},   Unit{"GB", 1e9},   Unit{"TB", 1e12},
-    Unit{"KiB", kKiB}, Unit{"MiB", kMiB}, Unit{"GiB", kGiB}, Unit{"TiB", kTiB},
+    Unit{"KiB", kKiB}, Unit{"MiB", kMiB}, Unit{"GiB", kGiB}, Unit{"TiB", kTiB}, Unit{"P", kPiB},
+    Unit{"p", kPiB},   Unit{"PB", 1e15},  Unit{"PiB", kPiB},
 };
 constexpr std::array kTimeUnits = {
     Unit{"ns", 1e-9}, Unit{"us", 1e-6}, Unit{"\u00b5s", 1e-6}, Unit{"ms", 1e-3},
@@ -154,8 +156,8 @@ constexpr double kRoundsUp = 0.99995;
 
 std::string format_bytes(Bytes bytes) {
   const double count = bytes.count();
-  constexpr std::array binary = {Unit{"TiB", kTiB}, Unit{"GiB", kGiB}, Unit{"MiB", kMiB},
-                                 Unit{"KiB", kKiB}};
+  constexpr std::array binary = {Unit{"PiB", kPiB}, Unit{"TiB", kTiB}, Unit{"GiB", kGiB},
+                                 Unit{"MiB", kMiB}, Unit{"KiB", kKiB}};
   for (const Unit& unit : binary)
     if (count >= unit.factor && std::fmod(count, unit.factor) == 0 && count / unit.factor < 1024)
       return fmt::format("{} {}", format_number(count / unit.factor), unit.name);
@@ -164,6 +166,7 @@ std::string format_bytes(Bytes bytes) {
   for (const Unit& unit : decimal)
     if (count >= unit.factor * kRoundsUp)
       return fmt::format("{} {}", format_number(count / unit.factor), unit.name);
+  if (count > 0 && count < 0.5) return "below 1 B";
   return fmt::format("{} B", format_number(count));
 }
 

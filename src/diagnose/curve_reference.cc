@@ -242,10 +242,10 @@ Links links_of_machine(const Machine& machine, int ranks_per_node) {
   const int hosts = machine.gpus > 0 ? gpus / machine.gpus : 1;
   const int nics = machine.nics * hosts;
   if (nics == 0 || gpus == 0) return links;
-  // Each rank reaches the NICs nearest to its GPU; a share of a NIC means the whole NIC.
-  const int used = std::min(nics, std::max(1, (nics * ranks_per_node + gpus - 1) / gpus));
-  const Bandwidth rate = machine.nic.rate();
-  links.node_out = rate * used;
+  const catalog::NetworkOut out = catalog::network_out(machine, ranks_per_node);
+  const int used = out.nics;
+  const Bandwidth rate = out.nic;
+  links.node_out = out.total;
   links.single_nic = rate * std::max(1, nics / gpus);
   links.node_total = rate * nics;
   links.between_source = fmt::format(

@@ -40,7 +40,8 @@ core::Result<Parts> chain(const Placement& at) {
 // An inner node of a binary tree exchanges the whole message with each of its children.
 Part tree_wave(const char* name, const Placement& at, const char* verb) {
   const int children = std::min(2, at.ranks - 1);
-  return {name, static_cast<double>(ceil_log2(at.ranks)), static_cast<double>(children), at.slowest,
+  return {name, static_cast<double>(ceil_log2(at.ranks)), static_cast<double>(children),
+          at.branched,
           fmt::format("ceil(log2 n) = {} levels; an inner rank {} {}S", ceil_log2(at.ranks), verb,
                       children)};
 }
@@ -57,7 +58,7 @@ core::Result<Parts> tree_reduce(const Placement& at) {
 
 // Two trees, an inner rank of one is a leaf of the other; each carries half of the message.
 Part double_tree_wave(const char* name, const Placement& at) {
-  return {name, static_cast<double>(ceil_log2(at.ranks)), 1, at.slowest,
+  return {name, static_cast<double>(ceil_log2(at.ranks)), 1, at.branched,
           fmt::format("ceil(log2 n) = {} levels; two trees with half the message each: S per rank",
                       ceil_log2(at.ranks))};
 }
@@ -89,33 +90,59 @@ core::Result<Parts> nccl_tree_all_reduce(const Placement& at) {
             fmt::format("2*log2 N = {} steps; S up and S down pass each rank", 2 * levels)}});
 }
 
-core::Result<Parts> power_of_two(const Placement& at, Part part) {
-  if (std::has_single_bit(static_cast<unsigned>(at.ranks))) return Parts{std::move(part)};
+// Rounds with one partner each, at distance 1, 2, 4, ... Where ranks fill nodes of a power of two,
+// the first log2 p rounds stay inside, and in the others all ranks of a node cross at once.
+struct Rounds {
+  const char* name;
+  double share_inside, share_across;  // of S
+  const char* what;
+};
+bool is_power_of_two(int n) { return std::has_single_bit(static_cast<unsigned>(n)); }
+Parts rounds_of(const Placement& at, int rounds, const Rounds& one) {
+  const bool splits = at.nodes > 1 && at.is_even && is_power_of_two(at.ranks_per_node);
+  const int inside = at.nodes == 1 ? rounds : splits ? floor_log2(at.ranks_per_node) : 0;
+  Parts parts;
+  if (inside > 0)
+    parts.push_back({fmt::format("{}{}", one.name, splits ? ", inside the node" : ""),
+                     static_cast<double>(inside), one.share_inside, at.partner,
+                     fmt::format("{} rounds with one partner each; {}", inside, one.what)});
+  if (rounds > inside)
+    parts.push_back(
+        {fmt::format("{}{}", one.name, splits ? ", between nodes" : ""),
+         static_cast<double>(rounds - inside),
+         one.share_across + (inside > 0 ? 0 : one.share_inside), splits ? at.inter : at.slowest,
+         fmt::format("{} rounds in which every rank crosses; {}", rounds - inside, one.what)});
+  return parts;
+}
+
+core::Result<Parts> power_of_two(const Placement& at, const Rounds& one) {
+  if (is_power_of_two(at.ranks)) return rounds_of(at, floor_log2(at.ranks), one);
   return core::input_error(
       fmt::format("recursive doubling needs a power of two, found {} ranks", at.ranks),
       "ring takes any number of ranks");
 }
 core::Result<Parts> doubling_all_reduce(const Placement& at) {
   const int rounds = floor_log2(at.ranks);
-  Parts parts = {{"exchange with partners at distance 1, 2, 4, ...", static_cast<double>(rounds),
-                  static_cast<double>(rounds), at.slowest,
-                  fmt::format("log2 n = {} rounds; the whole message in each", rounds)}};
-  if (!std::has_single_bit(static_cast<unsigned>(at.ranks)))
-    parts.push_back({"fold the ranks above the power of two in and out", 2, 2, at.slowest,
+  const int inside = std::min(rounds, floor_log2(at.ranks_per_node));
+  Parts parts = rounds_of(at, rounds,
+                          {"exchange with partners", static_cast<double>(inside),
+                           static_cast<double>(rounds - inside), "the whole message in each"});
+  if (!is_power_of_two(at.ranks))
+    parts.push_back({"fold the ranks above the power of two in and out", 2, 2,
+                     at.nodes == 1 ? at.partner : at.slowest,
                      "one step and S before, one step and S after"});
   return parts;
 }
+double inside_blocks(const Placement& at) {
+  return static_cast<double>(at.ranks_per_node - 1) / at.ranks;
+}
 core::Result<Parts> doubling_all_gather(const Placement& at) {
-  const int rounds = ceil_log2(at.ranks);
-  return power_of_two(
-      at, {"exchange doubling blocks", static_cast<double>(rounds), others(at.ranks), at.slowest,
-           fmt::format("log2 n = {} rounds; 1/n, 2/n, 4/n ... of S", rounds)});
+  return power_of_two(at, {"exchange doubling blocks", inside_blocks(at),
+                           others(at.ranks) - inside_blocks(at), "1/n, 2/n, 4/n ... of S"});
 }
 core::Result<Parts> halving_reduce_scatter(const Placement& at) {
-  const int rounds = ceil_log2(at.ranks);
-  return power_of_two(
-      at, {"exchange halving blocks", static_cast<double>(rounds), others(at.ranks), at.slowest,
-           fmt::format("log2 n = {} rounds; 1/2, 1/4, 1/8 ... of S", rounds)});
+  return power_of_two(at, {"exchange halving blocks", inside_blocks(at),
+                           others(at.ranks) - inside_blocks(at), "1/n, 2/n, 4/n ... of S"});
 }
 
 // One access to all peers costs two steps: tell them that the data is there, then move it (golden
@@ -169,7 +196,14 @@ core::Result<Parts> hierarchical_all_to_all(const Placement& at) {
             at.inter, "N-1 steps; (N-1)/N of S leave the node"}});
 }
 
+// GPUs that one NVLink domain can hold (NVIDIA NVLink Switch System, fourth and fifth generation).
+constexpr int kMostBehindSwitches = 576;
+
 core::Result<Parts> one_switch(const Placement& at, Part part) {
+  if (at.ranks_per_node > kMostBehindSwitches)
+    return core::input_error(fmt::format("{} ranks in one NVLink domain, at most {} fit",
+                                         at.ranks_per_node, kMostBehindSwitches),
+                             "hierarchical prices several nodes");
   if (at.nodes == 1) return Parts{std::move(part)};
   return core::input_error(fmt::format("one NVSwitch cannot reach {} nodes", at.nodes),
                            "hierarchical prices several nodes");
@@ -187,11 +221,14 @@ core::Result<Parts> nvls_reduce_scatter(const Placement& at) {
                          "one step; (n-1)/n of S leave each rank"});
 }
 
+// One partner in a step, anywhere.
+Link one_partner(const Placement& at) { return at.nodes == 1 ? at.partner : at.slowest; }
+
 // Both links of a rank work at the same time: the slower one stands in the ledger with its bytes.
 core::Result<Parts> direct_all_to_all(const Placement& at) {
   const int local = at.ranks_per_node - 1, remote = at.ranks - at.ranks_per_node;
   Part inside = {"to the ranks of the same node", static_cast<double>(local),
-                 static_cast<double>(local) / at.ranks, at.intra,
+                 static_cast<double>(local) / at.ranks, at.nodes == 1 ? at.slowest : at.intra,
                  fmt::format("{} steps; 1/n of S for each", local)};
   Part outside = {"to the ranks of other nodes", static_cast<double>(remote),
                   static_cast<double>(remote) / at.ranks, at.inter,
@@ -205,7 +242,7 @@ core::Result<Parts> direct_all_to_all(const Placement& at) {
   return Parts{inside, outside};
 }
 core::Result<Parts> direct_send_recv(const Placement& at) {
-  return Parts{{"send to one rank, receive from one", 1, 1, at.slowest,
+  return Parts{{"send to one rank, receive from one", 1, 1, one_partner(at),
                 "one step; S leaves and S enters each rank"}};
 }
 
@@ -222,19 +259,19 @@ core::Result<Parts> bruck_all_to_all(const Placement& at) {
   const int rounds = ceil_log2(at.ranks);
   const double share = bruck_blocks(at.ranks) / at.ranks;
   return Parts{{"rounds over the bits of the distance", static_cast<double>(rounds), share,
-                at.slowest,
+                one_partner(at),
                 fmt::format("ceil(log2 n) = {} rounds; about half of S in each, {:.4g}S in all",
                             rounds, share)}};
 }
 core::Result<Parts> bruck_all_gather(const Placement& at) {
   const int rounds = ceil_log2(at.ranks);
   return Parts{{"rounds with doubling blocks", static_cast<double>(rounds), others(at.ranks),
-                at.slowest,
+                one_partner(at),
                 fmt::format("ceil(log2 n) = {} rounds; (n-1)/n of S enter each rank", rounds)}};
 }
 
 constexpr const char* kAnyPair = "access to the memory of all ranks";
-constexpr const char* kSwitch = "an NVSwitch with NVLS";
+constexpr const char* kSwitch = kNeedsSwitch;
 constexpr const char* kByRing = "Patarasuk, Yuan 2009 (bandwidth optimal all-reduce); golden G1-01";
 constexpr const char* kByTree = "binary tree; golden G1-10, G1-13";
 constexpr const char* kByTrees = "Sanders, Speck, Traeff 2009 (two-tree algorithms); golden G1-12";

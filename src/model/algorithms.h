@@ -21,6 +21,8 @@ struct Part {
 };
 using Parts = std::vector<Part>;
 
+inline constexpr const char* kNeedsSwitch = "an NVSwitch with NVLS";
+
 // One combination that exists. `build` refuses a placement that the algorithm cannot serve.
 struct Recipe {
   Op op;

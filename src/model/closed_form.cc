@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "core/units.h"
 #include "model/algorithms.h"
@@ -36,6 +37,10 @@ core::Result<Parts> parts_of(const Collective& collective, const Method& method,
                                          algorithm_name(method.algorithm), op_name(collective.op)),
                              "known for it: " + known_algorithms(collective.op));
   if (collective.ranks == 1) return Parts{};
+  if (recipe->needs == std::string_view(kNeedsSwitch) && !fabric.switch_reduces.value_or(true))
+    return core::input_error(fmt::format("{} needs {}, and this machine has none",
+                                         algorithm_name(method.algorithm), kNeedsSwitch),
+                             "it comes with the NVSwitches of Hopper and later");
   return recipe->build(place(collective.ranks, fabric));
 }
 
@@ -102,9 +107,40 @@ std::string compared(Duration time, Duration chosen) {
   return fmt::format("x {}{}", core::format_number(ratio, 3), ratio < 1 ? ", faster" : "");
 }
 
+// What stands on screen about the links between nodes.
+std::string crossing_of(const Placement& at, const Fabric& fabric) {
+  if (at.nodes == 1 || !fabric.inter) return "";
+  const std::string rate = core::format_bandwidth(fabric.rail.value_or(at.inter.beta));
+  if (fabric.rail)
+    return fmt::format("{} rail{} of {} out of every node, all in use by every algorithm",
+                       fabric.rails, fabric.rails == 1 ? "" : "s", rate);
+  return fmt::format(
+      "one rail of {} for a ring or tree; where all ranks cross at once, each has {}", rate, rate);
+}
+
+// The alpha of the dominating link belongs to one of the two places.
+std::string alpha_source_of(const Ledger& ledger, const Fabric& fabric) {
+  const bool is_between = fabric.inter && ledger.link.alpha == fabric.inter->alpha &&
+                          ledger.link.alpha != fabric.link.alpha;
+  return is_between ? fabric.inter_alpha_source : fabric.alpha_source;
+}
+
+// A hierarchy of one level is the flat algorithm again.
+bool is_degenerate(const Ledger& chosen, const Recipe& recipe, const Fabric& fabric) {
+  const Placement at = place(chosen.collective.ranks, fabric);
+  return recipe.algorithm == Algorithm::kHierarchical && (at.nodes == 1 || at.ranks_per_node == 1);
+}
+
 // Without protocol shares of its own an algorithm is compared under the protocol of the ledger.
 Rejected candidate(const Ledger& chosen, const Recipe& recipe, const Fabric& fabric) {
-  Rejected rejected{recipe.algorithm, chosen.protocol, {}, recipe.needs, {}};
+  const bool has_it =
+      recipe.needs == std::string_view(kNeedsSwitch) && fabric.switch_reduces.value_or(false);
+  Rejected rejected{recipe.algorithm, chosen.protocol, {}, has_it ? "" : recipe.needs, {}};
+  rejected.is_optional = *recipe.needs != '\0';
+  if (is_degenerate(chosen, recipe, fabric)) {
+    rejected.reason = "one level only, nothing to divide";
+    return rejected;
+  }
   const auto other = price(chosen.collective, {recipe.algorithm, chosen.protocol}, fabric);
   if (!other) {
     rejected.reason = other.error().message;
@@ -124,7 +160,7 @@ core::Result<bool> check(const Collective& collective, const Fabric& fabric) {
         fmt::format("{} ranks are outside 1 to {}", collective.ranks, kMostRanks));
   if (fabric.ranks_per_node < 0)
     return core::input_error(fmt::format("{} ranks per node is below 1", fabric.ranks_per_node));
-  if (!(fabric.rails >= 1 && fabric.rails <= kMostRanks))
+  if (fabric.rails < 1 || fabric.rails > kMostRanks)
     return core::input_error(fmt::format("{} rails are outside 1 to {}", fabric.rails, kMostRanks));
   const auto too_slow = [](const Link& link) {
     return link.beta < Bandwidth::from_bytes_per_second(1);
@@ -135,9 +171,10 @@ core::Result<bool> check(const Collective& collective, const Fabric& fabric) {
 }
 
 core::Result<Ledger> price(const Collective& collective, const Method& method,
-                           const Fabric& fabric) {
-  const auto checked = check(collective, fabric);
+                           const Fabric& given) {
+  const auto checked = check(collective, given);
   if (!checked) return checked.error();
+  const Fabric fabric = with_protocol(given, method.protocol);
   auto parts = parts_of(collective, method, fabric);
   if (!parts) return parts.error();
   std::erase_if(*parts, [](const Part& part) { return part.steps == 0 && part.share == 0; });
@@ -146,6 +183,8 @@ core::Result<Ledger> price(const Collective& collective, const Method& method,
   if (parts->empty()) ledger.link = fabric.link;
   ledger.basis = fabric.basis;
   ledger.source = fabric.source;
+  ledger.alpha_source = alpha_source_of(ledger, fabric);
+  ledger.crossing = crossing_of(place(collective.ranks, fabric), fabric);
   return ledger;
 }
 

@@ -35,6 +35,7 @@ struct Rejected {
   core::Duration time = {};  // zero where it cannot be priced
   std::string needs = {};    // hardware that not every machine has; empty: any network will do
   std::string reason = {};
+  bool is_optional = false;  // NCCL or a kernel may use it, --algo auto does not
 };
 
 struct Ledger {
@@ -42,10 +43,12 @@ struct Ledger {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
   double steps = 0;
-  core::Bytes bytes_per_rank = {};         // that cross the busiest link of a rank in one direction
-  Link link = {};                          // the link of the dominating term
-  core::Basis basis = core::Basis::kRead;  // where alpha and beta come from
-  std::string source = {};                 // "alpha and beta given"
+  core::Bytes bytes_per_rank = {};  // that cross the busiest link of a rank in one direction
+  Link link = {};                   // the link of the dominating term
+  core::Basis basis = core::Basis::kAssumed;  // where beta comes from
+  std::string source = {};                    // "given on the command line"
+  std::string alpha_source = {};  // of an assumed alpha; empty: alpha comes from `source` too
+  std::string crossing = {};      // the ways between nodes that are in use; empty on one node
   std::vector<Term> terms = {};
   std::vector<Rejected> rejected = {};
   core::Bytes knee =

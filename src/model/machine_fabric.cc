@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "catalog/machine_figures.h"
 #include "core/units.h"
@@ -13,23 +12,9 @@ namespace {
 
 using core::Bandwidth;
 
-// Inside golden G1-17 (2 to 5 us on NVLink) and G1-16 (5 to 20 us over InfiniBand) with Simple.
-constexpr const char* kRingLatency = "NCCL 2.28.9 src/graph/tuning.cc, latency of a ring step";
-constexpr std::array kStepAlphas = {
-    StepAlpha{StepClass::kNvlink, Protocol::kLl, 0.6, kRingLatency},
-    StepAlpha{StepClass::kNvlink, Protocol::kLl128, 1.9, kRingLatency},
-    StepAlpha{StepClass::kNvlink, Protocol::kSimple, 3.4, kRingLatency},
-    StepAlpha{StepClass::kPcie, Protocol::kLl, 1.0, kRingLatency},
-    StepAlpha{StepClass::kPcie, Protocol::kLl128, 2.5, kRingLatency},
-    StepAlpha{StepClass::kPcie, Protocol::kSimple, 5.7, kRingLatency},
-    StepAlpha{StepClass::kNetwork, Protocol::kLl, 2.7, kRingLatency},
-    StepAlpha{StepClass::kNetwork, Protocol::kLl128, 4.0, kRingLatency},
-    StepAlpha{StepClass::kNetwork, Protocol::kSimple, 14.0, kRingLatency},
-};
-
-// GPUs that share the links inside: the node, or the NVLink domain where it is larger (NVL72).
-int island_of(const catalog::Machine& machine) {
-  return std::max(machine.gpus, machine.scale_up_gpus);
+// Nodes that share the links inside: one, or those of an NVLink domain (NVL72: 18 trays).
+int nodes_of_island(const catalog::Machine& machine) {
+  return std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
 }
 
 core::Result<bool> check(const catalog::Machine& machine, const MachineRanks& ranks) {
@@ -47,71 +32,57 @@ core::Result<bool> check(const catalog::Machine& machine, const MachineRanks& ra
   return true;
 }
 
-// What the NICs of a node give one rank, and what one GPU can pass to them.
-Bandwidth rank_share(const catalog::Machine& machine, int ranks_per_node) {
-  const catalog::PcieLink slot = catalog::slot_link(machine.nic.pcie, machine.host_pcie);
-  const Bandwidth per_nic = std::min(machine.nic.rate(), slot.effective().value);
-  Bandwidth share = per_nic * machine.nics / ranks_per_node;
-  if (machine.gpu.pcie && machine.c2c_links == 0)
-    share =
-        std::min(share, catalog::slot_link(*machine.gpu.pcie, machine.host_pcie).effective().value);
-  return share;
+constexpr const char* kAlphaSource = "NCCL 2.28.9 src/graph/tuning.cc, one step of a ring";
+
+void set_inside(const catalog::InsideRates& rates, Protocol protocol, Fabric& fabric) {
+  fabric.inside_step = rates.over_links ? StepClass::kNvlink : StepClass::kPcie;
+  fabric.link = Link{step_alpha(*fabric.inside_step, protocol), rates.ring};
+  fabric.one_peer = rates.one_peer;
+  fabric.all_peers = rates.all_peers;
+  if (!rates.gpus.empty()) fabric.source += ", " + rates.gpus;
 }
 
-std::optional<Link> inside_link(const catalog::Machine& machine, Protocol protocol) {
-  const auto rate = catalog::intra_node_one_way(machine);
-  if (!rate) return std::nullopt;
-  // the links of a bridge join pairs only; between pairs it is PCIe
-  const bool is_nvlink =
-      machine.fabric != catalog::Fabric::kBridge && catalog::nvlinks_in_use(machine) > 0;
-  return Link{step_alpha(is_nvlink ? StepClass::kNvlink : StepClass::kPcie, protocol), rate->value};
-}
-
-core::Result<bool> add_between(const catalog::Machine& machine, const MachineRanks& ranks,
-                               Protocol protocol, Fabric& fabric) {
+core::Result<bool> add_between(const catalog::Machine& machine, Protocol protocol, Fabric& fabric) {
   if (machine.nics == 0)
     return core::input_error(
         fmt::format("{} has no NIC for GPU traffic in the catalog", machine.name),
         "price one node, or give --alpha, --beta, --inter-alpha, --inter-beta");
-  fabric.inter = Link{step_alpha(StepClass::kNetwork, protocol),
-                      rank_share(machine, ranks.ranks / ranks.nodes)};
-  if (machine.scale_up_gpus > machine.gpus) fabric.ranks_per_node = machine.scale_up_gpus;
-  fabric.rails = fabric.ranks_per_node;
-  fabric.source += fmt::format("; {} x {} per node", machine.nics, machine.nic.name);
+  const catalog::NetworkOut out = catalog::network_out(machine, fabric.ranks_per_node);
+  fabric.between_step = StepClass::kNetwork;
+  fabric.inter_alpha_source = kAlphaSource;
+  fabric.inter = Link{step_alpha(StepClass::kNetwork, protocol), out.per_rank};
+  fabric.rails = out.rails;
+  fabric.rail = out.total / out.rails;
+  fabric.source += fmt::format("; {} x {} per {}", out.nics, machine.nic.name,
+                               nodes_of_island(machine) > 1 ? "NVLink domain" : "node");
   return true;
 }
 
 }  // namespace
 
-std::span<const StepAlpha> step_alphas() { return kStepAlphas; }
-
-core::Duration step_alpha(StepClass step, Protocol protocol) {
-  for (const StepAlpha& row : kStepAlphas)
-    if (row.step == step && row.protocol == protocol) return core::Duration::from_us(row.alpha_us);
-  COMM_PROBE_CHECK(false, "a step without an alpha");
-}
-
 core::Result<Fabric> fabric_of(const catalog::Machine& machine, const MachineRanks& ranks,
                                Protocol protocol) {
   const auto checked = check(machine, ranks);
   if (!checked) return checked.error();
-  Fabric fabric{.ranks_per_node = ranks.ranks / ranks.nodes, .basis = core::Basis::kCatalog};
+  const int per_node = ranks.ranks / ranks.nodes;
+  Fabric fabric{.ranks_per_node = std::min(ranks.ranks, per_node * nodes_of_island(machine)),
+                .basis = core::Basis::kCatalog};
   fabric.source = fmt::format("{}, {}", machine.name, machine.gpu.name);
-  const bool in_one_island = ranks.ranks <= island_of(machine);
-  if (!in_one_island) {
-    const auto added = add_between(machine, ranks, protocol, fabric);
+  fabric.alpha_source = kAlphaSource;
+  fabric.switch_reduces = can_reduce_in_switch(machine);
+  const auto inside = catalog::inside_rates(machine, fabric.ranks_per_node);
+  if (inside) set_inside(*inside, protocol, fabric);
+  if (ranks.nodes > nodes_of_island(machine)) {
+    const auto added = add_between(machine, protocol, fabric);
     if (!added) return added.error();
-  } else {
-    fabric.ranks_per_node = ranks.ranks;
   }
-  if (const auto inside = inside_link(machine, protocol))
-    fabric.link = *inside;
-  else if (fabric.inter)
-    fabric.link = *fabric.inter;  // one GPU per node: nothing happens inside
-  else
+  if (inside) return fabric;
+  if (!fabric.inter)
     return core::input_error(
         fmt::format("{} has no link between GPUs in the catalog", machine.name),
         "price several nodes with --nodes");
+  fabric.link = *fabric.inter;  // one GPU per node: nothing happens inside
+  fabric.inside_step = fabric.between_step;
   return fabric;
 }
 

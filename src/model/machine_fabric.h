@@ -1,30 +1,16 @@
 // The links of a machine of the catalog as a Fabric: what one GPU sends to its neighbours, what it
 // sends to other nodes, both at the rate of the links and one direction; alpha from NCCL's table.
 //   inside    NVLinks of one GPU in use here, else its PCIe link after packet overhead
-//   between   the NICs of a node over its ranks, at most what the slot of a NIC and the GPU's PCIe
-//             link let through
+//             (catalog::inside_rates: two GPUs of a mesh have only the links between them)
+//   between   the NICs nearest to the ranks (catalog::network_out)
 // Worked example: two DGX H100: 450 GB/s inside, 400 GB/s / 8 = 50 GB/s between, alpha 3.4 and
 // 14 us with Simple.
 #pragma once
-
-#include <span>
 
 #include "catalog/hardware.h"
 #include "model/closed_form.h"
 
 namespace comm_probe::model {
-
-enum class StepClass { kNvlink, kPcie, kNetwork };
-
-// One step of a ring, without the measured constant of this machine.
-struct StepAlpha {
-  StepClass step;
-  Protocol protocol;
-  double alpha_us;
-  const char* source;
-};
-std::span<const StepAlpha> step_alphas();
-core::Duration step_alpha(StepClass step, Protocol protocol);
 
 struct MachineRanks {
   int ranks = 0;

@@ -7,6 +7,7 @@
 //   closed_form.h  price(): a Ledger; knee, 90 % plateau; ClosedForm, the CostModel of given links
 //   protocol.h     payload shares of LL, LL128, Simple
 //   compare.h      algorithms side by side, crossovers solved
+//   step_alpha.h   one step by NCCL's constants
 //   machine_fabric.h  the links of a machine of the catalog
 //   merge.h, buckets.h  many calls or one; DDP buckets and what hides behind the backward pass
 //   rdma_paths.h   TCP, staged RDMA, GPUDirect RDMA: copies, host memory, ceilings
@@ -37,3 +38,4 @@
 #include "model/rdma.h"
 #include "model/rdma_paths.h"
 #include "model/shape.h"
+#include "model/step_alpha.h"

@@ -122,6 +122,80 @@ TEST(CalcMachine, LinksComeFromTheCatalog) {
   EXPECT_EQ(document["caveats"][1].at("id"), "calc.nccl-not-priced");
 }
 
+// What was typed is said to be typed, what is NCCL's constant to be that.
+TEST(Calc, EveryNumberNamesItsTrueSource) {
+  EXPECT_EQ(result_of(kFrontExample).at("inputs"),
+            json({{"basis", "assumed"}, {"source", "given on the command line"}}));
+  const std::vector<std::string> machine = {"calc",      "all_reduce", "-s",      "1GB",
+                                            "--machine", "dgx-h100",   "--nodes", "2"};
+  const json assumed = result_of(machine).at("links");
+  EXPECT_EQ(assumed["inside"]["alpha_from"].at("basis"), "assumed");
+  EXPECT_NE(assumed["inside"]["alpha_from"]["source"].get<std::string>().find("tuning.cc"),
+            std::string::npos);
+  const auto typed = run_binary(with(machine, {"--alpha", "5us", "--json"}));
+  const json document = json::parse(typed.out);
+  EXPECT_EQ(document["result"]["links"]["inside"]["alpha_from"].at("source"),
+            "given on the command line");
+  EXPECT_EQ(document["caveats"][0].at("id"), "calc.alpha-assumed");
+  EXPECT_NE(document["caveats"][0].dump().find("--inter-alpha"), std::string::npos);
+}
+
+TEST(Calc, SaysWhichRailsAreUsed) {
+  const json machine =
+      result_of({"calc", "all_reduce", "-s", "1GB", "--machine", "dgx-h100", "--nodes", "2"});
+  EXPECT_EQ(machine["links"].at("rails"), json({{"count", 8}, {"GBps", 50.0}}));
+  EXPECT_EQ(machine.at("crossing"),
+            "8 rails of 50 GB/s out of every node, all in use by every algorithm");
+  const auto typed = run_binary(with(kFrontExample, {"--inter-beta", "5GB/s", "--gpus-per-node",
+                                                     "4", "--compare", "ring,double-tree"}));
+  EXPECT_NE(typed.out.find("one rail of 5 GB/s"), std::string::npos) << typed;
+}
+
+TEST(Calc, OneRankIsFreeInEveryView) {
+  const std::vector<std::string> one = {"calc",    "all_reduce", "-n",     "1",
+                                        "--alpha", "10us",       "--beta", "25GB/s"};
+  EXPECT_TRUE(result_of(with(one, {"-s", "1GB"})).at("ledger").is_null());
+  const std::vector<std::string> views[] = {
+      {"-s", "1GB"}, {"-s", "1GB", "--compare", "ring"}, {"--sweep", "-b", "8", "-e", "64"}};
+  for (const auto& view : views) {
+    const auto run = run_binary(with(one, view));
+    EXPECT_EQ(run.status, 0) << run;
+    EXPECT_EQ(run.out.find("1 ranks"), std::string::npos) << run;
+    EXPECT_EQ(run.out.find("fastest of 1"), std::string::npos) << run;
+    EXPECT_FALSE(run.out.ends_with("\n\n")) << run;
+  }
+  const auto bucket = run_binary(
+      {"calc", "bucket", "--params", "125M", "-n", "1", "--beta", "45GB/s", "--alpha", "10us"});
+  EXPECT_EQ(bucket.status, 0) << bucket;
+  EXPECT_EQ(bucket.out.find("0 %"), std::string::npos) << bucket;
+}
+
+TEST(Calc, ATypedAlphaForLlIsACaveat) {
+  const auto has = [](const std::vector<std::string>& arguments) {
+    return run_binary(arguments).out.find("calc.one-alpha") != std::string::npos;
+  };
+  EXPECT_TRUE(has(with(kFrontExample, {"--proto", "ll"})));
+  EXPECT_TRUE(has(with(kFrontExample, {"--compare", "ring/ll,ring"})));
+  EXPECT_FALSE(has(kFrontExample));
+  EXPECT_FALSE(has(
+      {"calc", "all_reduce", "-s", "8K", "--machine", "dgx-h100", "--compare", "ring/ll,ring"}));
+}
+
+// memory accesses and PCIe crossings are the point of the command: never dropped for width
+TEST(CalcPath, CountsAreAlwaysOnTheScreen) {
+  const auto run = run_binary({"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "4"});
+  for (const char* part : {"memory accesses", "PCIe crossings", "uplink to the CPU 2"})
+    EXPECT_NE(run.out.find(part), std::string::npos) << part << run;
+  EXPECT_EQ(run.out.find("left out"), std::string::npos) << run;
+}
+
+TEST(CalcBucket, ABucketLargerThanTheGradientsNeverFills) {
+  const auto run = run_binary(
+      {"calc", "bucket", "--params", "10M", "-n", "8", "--beta", "45GB/s", "--alpha", "10us"});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_NE(run.out.find("never full"), std::string::npos) << run;
+}
+
 TEST(CalcPath, ThreePathsOfTheContract) {
   const json result = result_of({"calc", "path", "--gpu", "A100", "--nic", "NDR", "--pcie", "4"});
   EXPECT_EQ(result.at("direction"), "one way");
@@ -138,6 +212,11 @@ TEST(CalcPath, ThreePathsOfTheContract) {
     EXPECT_NEAR(paths[i].at("ceiling_GBps").get<double>(), ceiling, 1e-4);
     EXPECT_EQ(paths[i].at("ceiling_nominal_GBps"), 32.0);
   }
+}
+
+TEST(CalcBucket, HelpShowsNoDefaultOfWhatIsRequired) {
+  const auto run = run_binary({"calc", "bucket", "--help"});
+  EXPECT_EQ(run.out.find("=0"), std::string::npos) << run;
 }
 
 TEST(CalcBucket, CountsAndOverlaps) {
@@ -174,6 +253,14 @@ TEST(Calc, BadUsageIsOneLineAndStatus2) {
       {with(kFrontExample, {"--sweep", "-b", "2G", "-e", "1G"}), "is above"},
       {with(kFrontExample, {"--compare", "ring,"}), "unknown algorithm ''"},
       {with(kFrontExample, {"--compare", "ring/lll"}), "unknown protocol 'lll'"},
+      {with(kFrontExample, {"--compare", "ring,tree", "--algo", "ring"}), "do not go together"},
+      {{"calc", "all_reduce", "-n", "eight", "-s", "1GB"}, "not a number"},
+      {{"calc", "all_reduce", "--machine", "dgx-a100", "--algo", "nvls", "-s", "1GB"},
+       "needs an NVSwitch with NVLS"},
+      {{"calc", "all_reduce", "--machine", "dgx-h100", "-n", "2", "--nodes", "4", "-s", "1GB"},
+       "cannot stand on 4 nodes"},
+      {{"calc", "bucket", "--params", "125Q", "-n", "8", "--beta", "1GB/s", "--alpha", "1us"},
+       "expected one like 7e9, 125M or 7B"},
       {with(kFrontExample, {"--nodes", "2"}), "--nodes belongs to --machine"},
       {with(kFrontExample, {"--machine", "dgx-h100"}), "--machine brings its own --beta"},
       {{"calc", "all_reduce", "--machine", "dgx-h10", "-s", "1GB"}, "did you mean 'dgx-h100'"},

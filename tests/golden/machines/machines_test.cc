@@ -87,6 +87,33 @@ TEST(Machines, TopologyIsXmlAndNothingElse) {
   EXPECT_THAT(amd.err, HasSubstr("MI300X")) << amd;
 }
 
+// Every name that `calc path --nic` takes is known here too.
+TEST(Machines, KnowsPortRates) {
+  const BinaryRun run = run_binary({"machines", "NDR", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  EXPECT_EQ(json::parse(run.out).at("result").at("one_way_GBps"), 50);
+}
+
+TEST(Machines, TopologyOfAPartNamesItsMachines) {
+  const BinaryRun run = run_binary({"machines", "H100", "--topo"});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_THAT(run.err, HasSubstr("is a GPU")) << run;
+  EXPECT_THAT(run.err, HasSubstr("dgx-h100")) << run;
+}
+
+// `machines`, `calc` and the readers of curves take the way out of a node from one function.
+TEST(Machines, CalcUsesTheSameShare) {
+  for (const char* name : {"aws-p5", "dgx-h100", "aws-p4d", "hgx-h100-2nic"}) {
+    const BinaryRun shown = run_binary({"machines", name, "--json"});
+    const BinaryRun priced = run_binary(
+        {"calc", "all_reduce", "--machine", name, "--nodes", "2", "-s", "1GB", "--json"});
+    ASSERT_EQ(priced.status, 0) << priced;
+    EXPECT_EQ(number(json::parse(shown.out).at("result"), "nic_share_GBps").at("value"),
+              json::parse(priced.out)["result"]["links"]["between"].at("beta_GBps"))
+        << name;
+  }
+}
+
 TEST(Machines, TakesAUsersCatalog) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("catalog-test-" + std::to_string(::getpid()));

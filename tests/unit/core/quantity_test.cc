@@ -27,10 +27,20 @@ TEST(QuantityDeathTest, RefusesWhatHasNoMeaning) {
 
 TEST(Units, ParsesSizes) {
   const std::pair<const char*, double> cases[] = {
-      {"8", 8},         {"64K", 65536},       {"64KB", 64000},
-      {"64KiB", 65536}, {"8G", 8589934592.0}, {"1GB", 1e9},
-      {"1.1GB", 1.1e9}, {"1e9", 1e9},         {"25MiB", 26214400},
-      {"0", 0},         {" 4 KiB ", 4096},
+      {"8", 8},
+      {"64K", 65536},
+      {"64KB", 64000},
+      {"64KiB", 65536},
+      {"8G", 8589934592.0},
+      {"1GB", 1e9},
+      {"1.1GB", 1.1e9},
+      {"1e9", 1e9},
+      {"25MiB", 26214400},
+      {"0", 0},
+      {" 4 KiB ", 4096},
+      {"8PiB", 9007199254740992.0},
+      {"8P", 9007199254740992.0},
+      {"1PB", 1e15},
   };
   for (const auto& [text, bytes] : cases) {
     const Result<Bytes> parsed = parse_bytes(text);
@@ -63,6 +73,8 @@ TEST(Units, Prints) {
   EXPECT_EQ(format_bytes(1_GB), "1 GB");
   EXPECT_EQ(format_bytes(Bytes::of(1750000000)), "1.75 GB");
   EXPECT_EQ(format_bytes(Bytes::of(0)), "0 B");
+  EXPECT_EQ(format_bytes(Bytes::of(8e-5)), "below 1 B");
+  EXPECT_EQ(format_bytes(Bytes::of(9007199254740992.0)), "8 PiB");
   EXPECT_EQ(format_duration(Duration::from_us(144.58752)), "144.6 us");
   EXPECT_EQ(format_duration(Duration::from_us(70140)), "70.14 ms");
   EXPECT_EQ(format_duration(Duration::from_ns(80)), "80 ns");

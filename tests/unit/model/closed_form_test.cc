@@ -40,6 +40,23 @@ TEST(Advice, SaysWhatHelpsAndWhatDoesNot) {
                                "a faster link helps: twice the bandwidth would save 35 ms")));
 }
 
+// recursive doubling saves 40 us of 70.07 ms here: not worth a line (two ranks, 1.75 GB)
+TEST(Advice, NamesOnlyAlgorithmsThatClearlySave) {
+  Ledger ring =
+      priced({Op::kAllReduce, 2, core::Bytes::of(1.75e9)}, {Algorithm::kRing}, kInfiniBand);
+  ring.rejected = alternatives(ring, kInfiniBand);
+  ASSERT_FALSE(ring.rejected.empty());
+  for (const std::string& line : advice(ring))
+    EXPECT_EQ(line.find("another algorithm helps"), std::string::npos) << line;
+}
+
+// one flat node: a hierarchy of one level is the flat algorithm again
+TEST(Advice, NoHierarchyOnOneNode) {
+  const Ledger bruck = priced({Op::kAllToAll, 8, 1_GB}, {Algorithm::kBruck}, kInfiniBand);
+  for (const Rejected& other : alternatives(bruck, kInfiniBand))
+    if (other.algorithm == Algorithm::kHierarchical) EXPECT_EQ(other.time, core::Duration());
+}
+
 TEST(Advice, SaysBothAtTheKnee) {
   const Ledger knee = priced({Op::kAllReduce, 8, 2_MB}, {Algorithm::kRing}, kInfiniBand);
   EXPECT_THAT(advice(knee),
