@@ -63,10 +63,12 @@ core::Error not_a_machine(const Catalog& catalog, const std::string& name) {
   const auto* gpu = catalog.find_gpu(name);
   const auto* nic = catalog.find_nic(name);
   if (gpu == nullptr && nic == nullptr) return catalog.machine(name).error();
+  constexpr std::size_t kEnough = 60;  // characters of examples
   std::string with;
   for (const catalog::Machine& machine : catalog.machines())
-    if ((gpu != nullptr && machine.gpu.name == gpu->name) ||
-        (nic != nullptr && machine.nics > 0 && machine.nic.name == nic->name))
+    if (with.size() < kEnough &&
+        ((gpu != nullptr && machine.gpu.name == gpu->name) ||
+         (nic != nullptr && machine.nics > 0 && machine.nic.name == nic->name)))
       with += (with.empty() ? "" : ", ") + machine.name;
   return core::input_error(
       fmt::format("'{}' is a {}, but --topo needs a machine", name, gpu != nullptr ? "GPU" : "NIC"),
