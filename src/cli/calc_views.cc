@@ -119,6 +119,7 @@ std::string compare_sentence(const model::Comparison& comparison, const Ledger& 
 // Which ways between nodes the rows above share.
 void add_crossing(const Ledger& ledger, Document& document) {
   if (ledger.crossing.empty()) return;
+  document.body.emplace_back(core::Preformatted{"\n"});
   document.body.emplace_back(core::KeyValues{{{"nodes", ledger.crossing}}});
   document.result["crossing"] = ledger.crossing;
 }

@@ -176,8 +176,8 @@ std::string render_text(const core::Document& document, const TextStyle& style) 
     writer.rest(findings.rest(finding->id), 2);
   }
   if (!style.quiet) {
-    if (!document.verdict.empty() || !document.findings.empty() || !document.caveats.empty())
-      writer.blank_line();
+    const bool has_more = !document.body.empty() || (style.details && !document.details.empty());
+    if (has_more) writer.blank_line();  // writes nothing at the beginning
     for (const core::Block& block : document.body) writer.block(block);
     if (style.details)
       for (const core::Block& block : document.details) writer.block(block);
