@@ -41,7 +41,7 @@ void add_protocol_caveat(const CalcFlags& flags, const CalcQuestion& question,
   if (!has_protocol || !flags.request.has_typed_alpha()) return;
   document.caveats.push_back(core::make_caveat(
       "calc.one-alpha", "the alpha that was given stands for every protocol",
-      "ll and ll128 cost bytes here but save no time per step, as they do in NCCL", false));
+      "ll and ll128 cost bytes here but save no time per step, which in NCCL they do", false));
 }
 
 int finish(const Shell& shell, const CalcFlags& flags, const CalcQuestion& question,

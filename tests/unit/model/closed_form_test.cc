@@ -54,7 +54,9 @@ TEST(Advice, NamesOnlyAlgorithmsThatClearlySave) {
 TEST(Advice, NoHierarchyOnOneNode) {
   const Ledger bruck = priced({Op::kAllToAll, 8, 1_GB}, {Algorithm::kBruck}, kInfiniBand);
   for (const Rejected& other : alternatives(bruck, kInfiniBand))
-    if (other.algorithm == Algorithm::kHierarchical) EXPECT_EQ(other.time, core::Duration());
+    if (other.algorithm == Algorithm::kHierarchical) {
+      EXPECT_EQ(other.time, core::Duration());
+    }
 }
 
 TEST(Advice, SaysBothAtTheKnee) {

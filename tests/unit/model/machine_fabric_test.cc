@@ -141,7 +141,9 @@ TEST(MachineFabric, SwitchReductionNeedsTheSwitch) {
         << name;
   const auto ring = price({Op::kAllReduce, 8, 1_GB}, {Algorithm::kRing}, fabric("dgx-h100", 8, 1));
   for (const Rejected& other : alternatives(*ring, fabric("dgx-h100", 8, 1)))
-    if (other.algorithm == Algorithm::kNvls) EXPECT_EQ(other.needs, "");
+    if (other.algorithm == Algorithm::kNvls) {
+      EXPECT_EQ(other.needs, "");
+    }
   EXPECT_FALSE(
       price({Op::kAllReduce, kMostRanks, 1_GB}, {Algorithm::kNvls}, {.link = {10_us, 25_GBps}})
           .ok());
