@@ -50,6 +50,14 @@ Result<Reading> read_file(const std::string& path) {
   return curve::read(*input);
 }
 
+// Prose about tables reads like a table without rows; below a directory it is passed over.
+bool has_result(const Reading& reading) {
+  return !reading.pairs.empty() ||
+         std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& curve) {
+           return !curve.rows.empty() || !curve.errors.empty() || curve.has_header;
+         });
+}
+
 Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
   Inputs inputs;
   for (const std::string& path : paths) {
@@ -58,9 +66,10 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
     const bool named = files->size() == 1 && files->front() == path;
     for (const std::string& file : *files) {
       auto reading = read_file(file);
-      if (reading)
+      const bool holds_result = reading && (named || has_result(*reading));
+      if (holds_result)
         inputs.readings.push_back(std::move(*reading));
-      else if (named)
+      else if (named && !reading)
         inputs.unreadable.push_back(reading.error());
       else
         inputs.passed_over.push_back(file);
@@ -78,6 +87,8 @@ Result<diagnose::Reference> reference_of(const CurveRequest& request,
                                          const catalog::Catalog& catalog) {
   diagnose::Reference reference;
   reference.catalog = &catalog;
+  if (!request.machine.empty() && request.beta > core::Bandwidth())
+    return core::input_error("--machine and --beta both name the links", "give one of them");
   if (!request.machine.empty()) {
     const auto machine = catalog.machine(request.machine);
     if (!machine) return machine.error();

@@ -29,6 +29,7 @@ constexpr std::size_t kMostBySize = 6;
 // A directory of a benchmark campaign is shown whole; of the tables of a soak test the first few.
 constexpr std::size_t kMostListed = 200;
 constexpr std::size_t kListedOfMany = 20;
+constexpr double kFarApart = 1.5;  // times, of two plateaus of the same shape
 
 core::Column left(std::string title, int weight = 10) {
   return {std::move(title), core::Column::Align::kLeft, weight};
@@ -49,6 +50,10 @@ std::string place_of(const JudgedCurve& judged) {
 }
 
 std::string latency_text(const model::Shape& shape) {
+  if (shape.jitter)
+    return fmt::format("cannot be read: timings of the same size differ (averages of {} to {})",
+                       format_duration(shape.jitter->fastest),
+                       format_duration(shape.jitter->slowest));
   if (!shape.left_end) return "not shown by these sizes";
   const auto& left = *shape.left_end;
   std::string text = fmt::format("{} ({} to {}: {} to {})", format_duration(left.latency),
@@ -110,10 +115,15 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   }
   core::KeyValues facts;
   facts.rows.emplace_back("file", place_of(judged));
+  if (judged.curve->ranks == 1) {  // times of a copy: no link, no busbw
+    blocks.emplace_back(std::move(facts));
+    return;
+  }
   facts.rows.emplace_back("latency", latency_text(analysis.shape));
   if (analysis.shape.plateau)
     facts.rows.emplace_back("plateau", plateau_text(*analysis.shape.plateau));
-  if (analysis.fit) facts.rows.emplace_back("fit", fit_sentence(*analysis.fit));
+  if (analysis.fit && !analysis.shape.jitter)
+    facts.rows.emplace_back("fit", fit_sentence(*analysis.fit));
   if (const std::string text = in_place_text(analysis); !text.empty())
     facts.rows.emplace_back("in place", text);
   if (judged.expectation) facts.rows.emplace_back("reference", reference_text(*judged.expectation));
@@ -212,6 +222,29 @@ core::Table by_size(const Curves& curves) {
   return table;
 }
 
+bool measure_the_same(const curve::Curve& a, const curve::Curve& b) {
+  return a.op && a.op == b.op && a.ranks && a.ranks == b.ranks && a.nodes == b.nodes;
+}
+
+// Runs of one shape that lie far apart are what --baseline is for.
+std::string far_apart(const Curves& curves) {
+  if (curves.size() > kMostListed) return "";
+  for (const JudgedCurve* a : curves)
+    for (const JudgedCurve* b : curves) {
+      const auto& slow = a->analysis.shape.plateau;
+      const auto& fast = b->analysis.shape.plateau;
+      if (a->curve->file == b->curve->file || !measure_the_same(*a->curve, *b->curve) || !slow ||
+          !fast || fast->sustained < slow->sustained * kFarApart)
+        continue;
+      return fmt::format(
+          "{} and {} measure the same, {} times apart; where they differ: comm-probe curve {} "
+          "--baseline {}",
+          a->curve->file, b->curve->file, format_number(fast->sustained / slow->sustained, 3),
+          a->curve->file, b->curve->file);
+    }
+  return "";
+}
+
 }  // namespace
 
 std::size_t shown_of(std::size_t curves) { return curves <= kMostListed ? curves : kListedOfMany; }
@@ -231,6 +264,8 @@ std::vector<Block> curve_blocks(const Curves& curves) {
     blocks.emplace_back(core::Heading{"busbw in GB/s by size (nearest size of each curve)"});
     blocks.emplace_back(by_size(curves));
   }
+  if (const std::string text = far_apart(curves); !text.empty())
+    blocks.emplace_back(core::Paragraph{text});
   return blocks;
 }
 
@@ -238,7 +273,7 @@ std::vector<Block> curve_details(const Curves& curves) {
   std::vector<Block> blocks;
   for (const JudgedCurve* judged : std::span(curves).first(shown_of(curves.size()))) {
     if (curves.size() > kMostInFull) add_curve(blocks, *judged);
-    if (!judged->analysis.fit) continue;
+    if (!judged->analysis.fit || judged->curve->ranks == 1) continue;
     blocks.emplace_back(core::Heading{"points of the fit: " + title_of(*judged)});
     blocks.emplace_back(
         core::Paragraph{fmt::format("T(S) = latency + S * {} / beta, relative errors, Tukey "

@@ -50,8 +50,7 @@ core::Table fit_points_table(const model::Fit& fit) {
 
 std::string fit_sentence(const model::Fit& fit) {
   const std::string steps =
-      fit.shape.steps > 1 ? fmt::format(" x {} ring steps", core::format_number(fit.shape.steps))
-                          : "";
+      fit.shape.steps > 1 ? fmt::format(" x {} steps", core::format_number(fit.shape.steps)) : "";
   const std::string alpha =
       fit.latency_known ? "alpha " + core::format_duration(fit.alpha) + steps : "alpha not shown";
   const std::string beta =

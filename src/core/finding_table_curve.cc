@@ -11,7 +11,7 @@ constexpr auto kInfo = Severity::kInfo;
 
 constexpr std::array kFindings = {
     FindingEntry{
-        "curve.wrong-results", kError, Layer::kApplication,
+        "curve.wrong-results", kError, Layer::kHardware,
         "the benchmark compared results and found wrong elements",
         "data corruption on the way (GPU memory, NIC, PCIe, GPUDirect ordering), a patched "
         "library, "
@@ -48,7 +48,11 @@ constexpr std::array kFindings = {
         "plugin missing), one NIC instead of all, no GPUDirect, PCIe instead of NVLink, a link "
         "trained down, or another job on the same links",
         "NCCL_DEBUG=INFO shows network and channels (`NET/Socket` is TCP, `GDRDMA` is missing "
-        "without GPUDirect); `comm-probe curve FILE --baseline GOOD` against a good pair of nodes"},
+        "without GPUDirect); `comm-probe curve FILE --baseline GOOD` against a good pair of nodes; "
+        "inside one "
+        "node: `nvidia-smi nvlink -s` and `-e`, `nvidia-smi -q -d CLOCK,PERFORMANCE`, `dmesg | "
+        "grep "
+        "Xid`"},
     FindingEntry{"curve.plateau-below-band", kInfo, Layer::kNccl,
                  "the plateau is a little below the usual share of the link rate",
                  "a network plugin with a lower efficiency (TCPX, libfabric), MTU 1500, few queue "
@@ -68,14 +72,17 @@ constexpr std::array kFindings = {
         "bad cable with retransmissions, oversubscription), an algorithm switch to a path that "
         "does "
         "not work, or throttling",
-        "check retransmission and discard counters of the NICs, repeat on pairs of nodes, and with "
-        "NCCL_ALGO=Ring; look for the size at which it starts in the evidence"},
+        "between nodes: retransmission and discard counters of the NICs, the same sizes on pairs "
+        "of "
+        "nodes; inside one node: `nvidia-smi nvlink -e`, clocks and Xid lines; a reduction or "
+        "gather also with NCCL_ALGO=Ring (it does not affect all_to_all and send_recv)"},
     FindingEntry{
         "curve.hump", kWarning, Layer::kNccl,
         "some sizes take much longer than larger ones: padding the message would be faster",
         "a protocol or algorithm is chosen in a range of sizes where it is bad on this network "
         "(for instance LL128 or LL over a libfabric plugin)",
-        "force the choice (NCCL_PROTO, NCCL_ALGO) over these sizes and keep what is faster in a "
+        "force the choice (NCCL_PROTO; NCCL_ALGO except for all_to_all and send_recv) over these "
+        "sizes and keep what is faster in a "
         "tuner file; applications can avoid these sizes by bucketing"},
     FindingEntry{"curve.step", kInfo, Layer::kNccl,
                  "the curve has a step where NCCL switches protocol or algorithm",
@@ -137,6 +144,16 @@ constexpr std::array kCaveats = {
         "the band is a reference band scaled by the link rate; a value above it is healthy"},
     CaveatEntry{"curve.nodes-differ", "the text and --nodes name different numbers of nodes",
                 "leave --nodes out where the text names the nodes"},
+    CaveatEntry{
+        "curve.hardware-differs",
+        "the header of a table lists another GPU than the machine that was named has",
+        "name the machine that was measured (`comm-probe machines`), or leave --machine out"},
+    CaveatEntry{
+        "curve.path-unknown",
+        "the GPUs of this machine are not all joined alike, and the text does not say which "
+        "of them ran",
+        "see with `nvidia-smi topo -m` which GPUs are joined and by how many links (NV4), "
+        "and compare with that: --beta 100GB/s"},
     CaveatEntry{"curve.shape-unknown",
                 "the operation, the ranks or the nodes of a curve cannot be told from the text",
                 "keep the header of the benchmark, or put the operation into the file name"},

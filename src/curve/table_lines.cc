@@ -197,7 +197,7 @@ void TableReader::add_caveats() {
         core::make_caveat("input.truncated",
                           fmt::format("{}:{}: {} cut before its end", reading_.file, first_cut_,
                                       times(cut_rows_, "row is", "rows are")),
-                          "the rows before the cut were read; larger sizes may be missing"));
+                          "the whole rows were read; what the cut ones held is missing"));
   if (elisions_ > 0)
     caveats.push_back(
         core::make_caveat("input.lines-elided",

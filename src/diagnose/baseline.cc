@@ -146,19 +146,41 @@ void say_single_sizes(Comparison& out) {
   out.judgement.findings.push_back(std::move(finding));
 }
 
-core::Caveat unmatched(const JudgedCurve& curve, const std::string& baseline, const char* why) {
+core::Caveat unmatched(const JudgedCurve& curve, const std::string& baseline,
+                       const std::string& why) {
   return core::make_caveat("curve.baseline-unmatched",
                            fmt::format("{} ({}:{}): {} {}", name_of(*curve.curve),
                                        curve.curve->file, curve.curve->first_line, baseline, why),
                            "this curve is not compared with the baseline");
 }
 
+std::string type_of(const curve::Curve& curve) {
+  return curve.rows.empty() ? std::string() : std::string(curve.rows.front().type);
+}
+
+bool is_same_operation(const curve::Curve& a, const curve::Curve& b) {
+  return a.op == b.op && (a.op || a.program == b.program);
+}
+
 bool measures_the_same(const curve::Curve& a, const curve::Curve& b) {
-  const auto type = [](const curve::Curve& curve) {
-    return curve.rows.empty() ? curve::Word() : curve.rows.front().type;
-  };
-  return a.op == b.op && (a.op || a.program == b.program) && type(a) == type(b) &&
+  return is_same_operation(a, b) && type_of(a) == type_of(b) &&
          (!a.ranks || !b.ranks || a.ranks == b.ranks);
+}
+
+// Why no curve of the baseline is the counterpart: the nearest one names the difference.
+std::string why_unmatched(const JudgedCurve& curve, const JudgedReading& baseline) {
+  std::string why = "has no curve of this operation";
+  for (const JudgedCurve& candidate : baseline.curves) {
+    if (!is_same_operation(*curve.curve, *candidate.curve)) continue;
+    if (candidate.curve->rows.empty()) continue;
+    if (type_of(*curve.curve) != type_of(*candidate.curve))
+      why = fmt::format("has it for type {}, not {}", type_of(*candidate.curve),
+                        type_of(*curve.curve));
+    else
+      return fmt::format("has it on {} ranks, not on {}", candidate.curve->ranks.value_or(0),
+                         curve.curve->ranks.value_or(0));
+  }
+  return why;
 }
 
 // A forced algorithm in the label may be what is compared, so it only decides between several.
@@ -180,7 +202,7 @@ Comparison compare_one(const JudgedCurve& curve, const JudgedReading& baseline) 
   const std::string name =
       baseline.curves.empty() ? "the baseline" : baseline.curves.front().curve->file;
   if (out.baseline == nullptr) {
-    out.judgement.caveats.push_back(unmatched(curve, name, "has no curve of this operation"));
+    out.judgement.caveats.push_back(unmatched(curve, name, why_unmatched(curve, baseline)));
     return out;
   }
   out.sizes = pair_sizes(curve, *out.baseline);

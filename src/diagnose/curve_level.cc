@@ -4,6 +4,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/curve_advice.h"
 #include "diagnose/curve_judgement.h"
 
 namespace comm_probe::diagnose {
@@ -42,6 +43,27 @@ std::optional<Level> level_of(const CurveFacts& facts) {
   return Level{facts.analysis.busbw(largest->bytes, largest->time), largest->bytes, share};
 }
 
+// The sweep that would show the plateau; a single size needs smaller ones beside it.
+std::string larger_sweep(const CurveFacts& facts) {
+  const core::Bytes usual = core::Bytes::of(8.0 * (1 << 30));
+  core::Bytes largest;
+  for (const auto& point : facts.analysis.points) largest = std::max(largest, point.bytes);
+  if (facts.analysis.points.size() < 2)
+    return fmt::format("measure a range of sizes: -b 1M -e {} -f 2",
+                       static_cast<std::uint64_t>(std::max(largest, usual).count()));
+  if (largest < usual) return "measure up to 8 GiB: -e 8G -f 2";
+  return fmt::format("measure up to {}: -e {} -f 2", format_bytes(largest * 4),
+                     static_cast<std::uint64_t>((largest * 4).count()));
+}
+
+// Our estimates from several rows.
+core::Figure estimate(Bandwidth rate, const Level& level, const std::string& file) {
+  return figure(
+      rate, core::Basis::kComputed,
+      (level.share < 1 ? "size / time of one row of " : "median of the rows of the plateau in ") +
+          file);
+}
+
 void not_saturated(const CurveFacts& facts, Judgement& out) {
   const auto& plateau = facts.analysis.shape.plateau;
   if (!plateau || plateau->is_saturated() || facts.curve.rows.empty()) return;
@@ -58,7 +80,7 @@ void not_saturated(const CurveFacts& facts, Judgement& out) {
                                              name_of(facts.curve), reached));
   finding.confidence = core::Confidence::kLikely;
   finding.evidence.push_back(evidence_of(facts.curve, facts.curve.rows.back()));
-  finding.next = {"measure up to 8 GiB: -e 8G -f 2"};
+  finding.next = {larger_sweep(facts)};
   out.findings.push_back(std::move(finding));
 }
 
@@ -73,11 +95,11 @@ Finding level_finding(const char* id, const CurveFacts& facts, const Level& leve
                       core::format_percent(level.observed / low, 2), format_bandwidth(low)));
   finding.confidence = level.share < 1 ? core::Confidence::kPossible : core::Confidence::kLikely;
   finding.expected = figure(low, expected.basis, "at least; " + expected.source);
-  finding.observed = figure(level.observed, core::Basis::kRead, facts.curve.file);
+  finding.observed = estimate(level.observed, level, facts.curve.file);
+  if (is_inside_one_node(facts.curve)) finding.layer = core::Layer::kHardware;
   if (const auto* row = row_at(facts.curve, level.at))
     finding.evidence.push_back(evidence_of(facts.curve, *row));
-  finding.next = {"NCCL_DEBUG=INFO: which network, how many NICs, GDRDMA on the channels",
-                  "comm-probe curve FILE --baseline GOOD, with a good run of the same size"};
+  finding.next = link_advice(facts.curve);
   return finding;
 }
 
@@ -103,11 +125,13 @@ void latency(const CurveFacts& facts, Judgement& out) {
                   name_of(facts.curve), core::format_duration(left->latency),
                   core::format_number(left->latency / allowed, 3), core::format_duration(allowed)));
   finding.confidence = core::Confidence::kLikely;
-  finding.expected = figure(allowed, core::Basis::kComputed, "ring steps times the alpha given");
-  finding.observed = figure(left->latency, core::Basis::kRead, facts.curve.file);
+  finding.expected =
+      figure(allowed, core::Basis::kComputed, "steps of the ledger times the alpha given");
+  finding.observed = figure(left->latency, core::Basis::kComputed,
+                            "median of the smallest sizes in " + facts.curve.file);
   if (const auto* row = row_at(facts.curve, left->first))
     finding.evidence.push_back(evidence_of(facts.curve, *row));
-  finding.next = {"comm-probe link for alpha; NCCL_DEBUG=INFO for the network in use"};
+  finding.next = {"comm-probe link", "NCCL_DEBUG=INFO: which network is in use"};
   out.findings.push_back(std::move(finding));
 }
 

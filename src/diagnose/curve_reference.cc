@@ -10,65 +10,16 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_facts.h"
+#include "diagnose/machine_links.h"
 
 namespace comm_probe::diagnose {
 namespace {
 
-using catalog::Fabric;
 using catalog::Gpu;
 using catalog::Machine;
-using core::Bandwidth;
 
 constexpr int kMostNodes = 1000000;
 constexpr double kFactorSlack = 0.02;  // of a printed busbw / algbw
-constexpr int kFirstReducingNvlink =
-    4;  // NVLink SHARP comes with the NVSwitch of NVLink 4 (Hopper)
-
-// Where the host side is older than the GPU, its generation rules.
-catalog::PcieLink slowest_pcie(const Machine& machine, const catalog::PcieLink& gpu) {
-  if (!machine.host_pcie) return gpu;
-  return machine.host_pcie->nominal().value < gpu.nominal().value ? *machine.host_pcie : gpu;
-}
-
-void use_pcie(Links& links, const catalog::PcieLink& pcie, const std::string& gpu) {
-  links.inside = pcie.nominal().value;
-  links.inside_class = PathClass::kPcie;
-  links.inside_source = fmt::format("PCIe {} of {} ({} nominal)", pcie.name(), gpu,
-                                    core::format_bandwidth(links.inside));
-}
-
-void use_nvlink(Links& links, PathClass path, const Machine& machine) {
-  const auto rate = catalog::intra_node_one_way(machine);
-  if (!rate) return;
-  links.inside = rate->value;
-  links.inside_class = path;
-  links.inside_source =
-      fmt::format("{} of NVLink per GPU in {}", core::format_bandwidth(rate->value), machine.name);
-}
-
-void fill_inside(Links& links, const Machine& machine, int ranks_per_node) {
-  switch (machine.fabric) {
-    case Fabric::kNvswitch: {
-      const bool reducing =
-          machine.gpu.links && machine.gpu.links->generation >= kFirstReducingNvlink;
-      use_nvlink(links, reducing ? PathClass::kNvswitchReducing : PathClass::kNvlink, machine);
-      return;
-    }
-    case Fabric::kMesh:  // how wide a part of a mesh is depends on which GPUs
-      if (ranks_per_node == machine.gpus) use_nvlink(links, PathClass::kNvlink, machine);
-      return;
-    case Fabric::kBridge:  // a ring over several pairs crosses PCIe between them
-    case Fabric::kPcie:
-      if (machine.gpu.pcie && ranks_per_node > 1)
-        use_pcie(links, slowest_pcie(machine, *machine.gpu.pcie), machine.gpu.name);
-      return;
-    case Fabric::kC2c:
-      return;
-  }
-}
-
-// How many GPUs stand in one island of fast links, and how many hosts that takes.
-int island_gpus(const Machine& machine) { return std::max(machine.gpus, machine.scale_up_gpus); }
 
 struct PlacedCurve {
   Placement placement = {};
@@ -107,31 +58,6 @@ bool shares_devices(const curve::Curve& curve) {
   return false;
 }
 
-// How the machines of the catalog connect this GPU tells what a header cannot: an SXM board always
-// has its NVLinks, a PCIe card may have a bridge or not.
-std::optional<Links> links_of_gpu(const Gpu& gpu, int ranks, const catalog::Catalog& catalog) {
-  Links links;
-  if (!gpu.links) {
-    if (gpu.pcie) use_pcie(links, *gpu.pcie, gpu.name);
-    return gpu.pcie ? std::optional(links) : std::nullopt;
-  }
-  bool always = false, reducing = gpu.links->generation >= kFirstReducingNvlink;
-  for (const Machine& machine : catalog.machines()) {
-    if (machine.gpu.name != gpu.name || island_gpus(machine) < ranks) continue;
-    const bool wired = machine.fabric == Fabric::kNvswitch || machine.fabric == Fabric::kMesh;
-    if (!wired) return std::nullopt;
-    always = true;
-    reducing = reducing && machine.fabric == Fabric::kNvswitch;
-  }
-  if (!always) return std::nullopt;
-  links.inside = gpu.links->one_way().value;
-  links.inside_class = reducing ? PathClass::kNvswitchReducing : PathClass::kNvlink;
-  links.inside_source =
-      fmt::format("{} of {} per {} (GPU read from the header)",
-                  core::format_bandwidth(links.inside), gpu.links->name, gpu.name);
-  return links;
-}
-
 // Ranks that the text does not say: all GPUs of every node, if the printed busbw factor allows it.
 std::optional<int> ranks_on(const curve::Curve& curve, const Reference& reference) {
   if (curve.ranks) return curve.ranks;
@@ -145,58 +71,131 @@ std::optional<int> ranks_on(const curve::Curve& curve, const Reference& referenc
   return fits ? std::optional(ranks) : std::nullopt;
 }
 
-std::vector<core::Caveat> nodes_differ(const curve::Curve& curve, const Reference& reference) {
-  if (!reference.nodes || !curve.nodes || *reference.nodes == *curve.nodes) return {};
-  return {core::make_caveat("curve.nodes-differ",
-                            fmt::format("{}: the text shows {} nodes, --nodes says {}", curve.file,
-                                        *curve.nodes, *reference.nodes),
-                            "the number of --nodes is used", false)};
+// The list of devices is complete: the hosts in it are the nodes, whatever was typed.
+bool lists_all_devices(const curve::Curve& curve) {
+  return curve.ranks && static_cast<int>(curve.devices.size()) >= *curve.ranks;
+}
+
+std::optional<core::Caveat> nodes_differ(const curve::Curve& curve, const Reference& reference) {
+  if (!reference.nodes || !curve.nodes || *reference.nodes == *curve.nodes) return std::nullopt;
+  const bool certain = lists_all_devices(curve);
+  return core::make_caveat(
+      "curve.nodes-differ",
+      fmt::format("{}: the text shows {} nodes, --nodes says {}", curve.file, *curve.nodes,
+                  *reference.nodes),
+      certain ? "the plateau is not compared with the hardware" : "the number of --nodes is used",
+      certain);
+}
+
+// The header names another GPU than the machine has.
+std::optional<core::Caveat> hardware_differs(const curve::Curve& curve,
+                                             const Reference& reference) {
+  const Gpu* gpu = reference.catalog == nullptr ? nullptr : gpu_of(curve, *reference.catalog);
+  if (gpu == nullptr || gpu_family(*gpu) == gpu_family(reference.machine->gpu)) return std::nullopt;
+  return core::make_caveat(
+      "curve.hardware-differs",
+      fmt::format("{}: the header lists {}, {} has {}", curve.file, gpu->name,
+                  reference.machine->name, reference.machine->gpu.name),
+      "the plateau is not compared with the hardware; name the machine that was measured");
+}
+
+std::string missing_of(const curve::Curve& curve, bool has_ranks) {
+  if (!curve.op && !has_ranks)
+    return "neither the operation nor the number of ranks is in the text";
+  return curve.op ? "the number of ranks is not in the text"
+                  : "the operation is not in the text (put it into the file name: "
+                    "all_reduce_x.txt)";
+}
+
+core::Caveat path_unknown(const curve::Curve& curve, const Machine& machine,
+                          const std::vector<Links>& ways) {
+  std::string text;
+  for (const Links& way : ways) text += (text.empty() ? "" : ", or ") + way.inside_source;
+  return core::make_caveat(
+      "curve.path-unknown",
+      fmt::format("{}: which GPUs of {} ran{}", curve.file, machine.name,
+                  text.empty() ? "" : ": " + text),
+      ways.empty() ? "the plateau is not judged: how wide a part of its links is depends on it"
+                   : "the band reaches from the slowest to the fastest of them; `nvidia-smi topo "
+                     "-m` shows which GPUs are joined",
+      ways.empty());
+}
+
+core::Caveat no_link(const curve::Curve& curve, const Machine& machine) {
+  return unknown_shape(curve, fmt::format("{} has no link in the catalog that {} would use",
+                                          machine.name, name_of(curve)));
+}
+
+// Inside one node of a machine; several ways where it depends on which GPUs ran.
+void add_inside(ReferenceChoice& choice, const curve::Curve& curve, const Machine& machine,
+                const Placement& placement) {
+  const std::vector<Links> ways = inside_ways(machine, placement.op, placement.ranks);
+  choice.expectation = expect_any_of(placement, ways);
+  const bool depends =
+      ways.size() > 1 || (ways.empty() && machine.fabric == catalog::Fabric::kMesh);
+  if (depends) choice.caveats.push_back(path_unknown(curve, machine, ways));
+  if (choice.expectation || depends) return;
+  choice.caveats.push_back(no_link(curve, machine));
 }
 
 ReferenceChoice from_machine(const curve::Curve& curve, const Reference& reference) {
   ReferenceChoice choice;
+  for (const auto& contradiction :
+       {hardware_differs(curve, reference), nodes_differ(curve, reference)})
+    if (contradiction) choice.caveats.push_back(*contradiction);
+  if (std::any_of(choice.caveats.begin(), choice.caveats.end(),
+                  [](const core::Caveat& caveat) { return caveat.limits; }))
+    return choice;
   const auto ranks = ranks_on(curve, reference);
   if (!curve.op || !ranks) {
-    choice.caveats.push_back(unknown_shape(
-        curve, name_of(curve) + ": the operation or the number of ranks is not in the text"));
+    choice.caveats.push_back(
+        unknown_shape(curve, name_of(curve) + ": " + missing_of(curve, ranks.has_value())));
     return choice;
   }
-  choice.caveats = nodes_differ(curve, reference);
   const PlacedCurve placed = place_on({*curve.op, *ranks, 1}, curve, reference);
   if (!placed.fault.empty()) {
     choice.caveats.push_back(unknown_shape(curve, placed.fault));
     return choice;
   }
+  const Machine& machine = *reference.machine;
   const int per_island = placed.placement.ranks / std::max(placed.placement.nodes, 1);
-  choice.expectation =
-      expect_from_links(placed.placement, links_of_machine(*reference.machine, per_island));
-  if (!choice.expectation)
-    choice.caveats.push_back(
-        unknown_shape(curve, fmt::format("{} has no link in the catalog that {} would use",
-                                         reference.machine->name, name_of(curve))));
+  if (placed.placement.nodes == 1) {
+    add_inside(choice, curve, machine, placed.placement);
+    return choice;
+  }
+  choice.expectation = expect_from_links(placed.placement, links_of_machine(machine, per_island));
+  if (!choice.expectation) choice.caveats.push_back(no_link(curve, machine));
   return choice;
 }
 
-ReferenceChoice from_header(const curve::Curve& curve, const Reference& reference) {
-  ReferenceChoice choice;
-  if (reference.catalog == nullptr || !curve.op || curve.ranks.value_or(0) < 2) return choice;
-  const Gpu* gpu = gpu_of(curve, *reference.catalog);
-  if (gpu == nullptr || curve.nodes != 1 || shares_devices(curve)) return choice;
-  const auto links = links_of_gpu(*gpu, *curve.ranks, *reference.catalog);
-  if (links) choice.expectation = expect_from_links({*curve.op, *curve.ranks, 1}, *links);
-  return choice;
-}
-
-core::Caveat no_reference(const curve::Curve& curve) {
+core::Caveat no_reference(const curve::Curve& curve, const std::string& open) {
   const bool between = curve.nodes.value_or(1) > 1;
+  const std::string why = !open.empty() ? open
+                                        : (between ? "the text names no NIC"
+                                                   : "the text names no links that are known");
   return core::make_caveat(
-      "curve.no-reference",
-      fmt::format("{}: {}", curve.file,
-                  between ? "the text names no NIC" : "the text names no links that are known"),
+      "curve.no-reference", fmt::format("{}: {}", curve.file, why),
       fmt::format("the plateau is not judged; name the hardware with --machine NAME{} (comm-probe "
                   "machines) or --beta BW, or a good run with --baseline",
                   between ? fmt::format(" --nodes {}", *curve.nodes) : " --nodes N"),
       false);
+}
+
+// The GPU of the header, where the name alone tells the links: all machines of the catalog with it
+// give this many GPUs the same rate.
+ReferenceChoice from_header(const curve::Curve& curve, const Reference& reference) {
+  ReferenceChoice choice;
+  const bool shape_known = reference.catalog != nullptr && curve.op && curve.ranks.value_or(0) >= 2;
+  const Gpu* gpu = shape_known ? gpu_of(curve, *reference.catalog) : nullptr;
+  std::string open;
+  if (gpu != nullptr && curve.nodes == 1 && !shares_devices(curve)) {
+    const Placement placement = {*curve.op, *curve.ranks, 1};
+    const HeaderLinks links = links_of_gpu(*gpu, placement.op, placement.ranks, *reference.catalog);
+    open = links.open;
+    if (open.empty()) choice.expectation = expect_any_of(placement, links.ways);
+  }
+  if (!choice.expectation) choice.caveats.push_back(no_reference(curve, open));
+  return choice;
 }
 
 // NCCL_ALGO=Tree and CollNet are other ledgers than the ring's; only the ring is priced here.
@@ -235,25 +234,6 @@ const Gpu* gpu_of(const curve::Curve& curve, const catalog::Catalog& catalog) {
   return common;
 }
 
-Links links_of_machine(const Machine& machine, int ranks_per_node) {
-  Links links;
-  fill_inside(links, machine, ranks_per_node);
-  const int gpus = island_gpus(machine);
-  const int hosts = machine.gpus > 0 ? gpus / machine.gpus : 1;
-  const int nics = machine.nics * hosts;
-  if (nics == 0 || gpus == 0) return links;
-  const catalog::NetworkOut out = catalog::network_out(machine, ranks_per_node);
-  const int used = out.nics;
-  const Bandwidth rate = out.nic;
-  links.node_out = out.total;
-  links.single_nic = rate * std::max(1, nics / gpus);
-  links.node_total = rate * nics;
-  links.between_source = fmt::format(
-      "{} NIC{} x {} per {} of {}", used, used == 1 ? "" : "s", core::format_bandwidth(rate),
-      hosts > 1 ? fmt::format("NVLink domain of {} nodes", hosts) : "node", machine.name);
-  return links;
-}
-
 ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& reference) {
   ReferenceChoice choice;
   if (curve.ranks == 1 || curve.rows.empty()) return choice;
@@ -271,7 +251,6 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
   }
   const bool has_machine = reference.machine != nullptr;
   choice = has_machine ? from_machine(curve, reference) : from_header(curve, reference);
-  if (!choice.expectation && !has_machine) choice.caveats.push_back(no_reference(curve));
   if (choice.expectation && !choice.expectation->is_priced)
     choice.caveats.push_back(not_priced(curve));
   return choice;

@@ -33,7 +33,4 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
 // one.
 const catalog::Gpu* gpu_of(const curve::Curve& curve, const catalog::Catalog& catalog);
 
-// Links of a machine as `ranks_per_node` of its GPUs can use them.
-Links links_of_machine(const catalog::Machine& machine, int ranks_per_node);
-
 }  // namespace comm_probe::diagnose

@@ -5,6 +5,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/curve_advice.h"
 #include "diagnose/curve_judgement.h"
 
 namespace comm_probe::diagnose {
@@ -20,8 +21,7 @@ using core::make_finding;
 
 // name, value, applies when, source
 constexpr double kHumpWarns =
-    2.0;                       // time over that of a larger size; c61 7.1; steps stay below 1.8
-constexpr int kHumpSizes = 2;  // a single size is a step
+    2.0;  // time over that of a larger size; c61 7.1; steps stay below 1.8
 constexpr double kInPlaceDiffers = 0.10;  // repeats differ by less than 5 % on the plateau
 const core::Bytes kLargeSize = core::Bytes::of(1048576);  // below it a copy hides in the latency
 constexpr std::size_t kMostEvidence = 4;
@@ -56,11 +56,10 @@ void jitter(const CurveFacts& facts, Judgement& out) {
   if (!jitter) return;
   Finding finding = make_finding(
       "curve.jitter",
-      fmt::format(
-          "{}: at {} of {} sizes the two timings of the same size differ by more than 30 % "
-          "(single operations take {} to {}); latency and steps cannot be read from this run",
-          name_of(facts.curve), jitter->disagreeing, jitter->compared,
-          format_duration(jitter->fastest), format_duration(jitter->slowest)));
+      fmt::format("{}: at {} of {} sizes the two timings of the same size differ by more than 30 % "
+                  "(averages of {} to {}); latency and steps cannot be read from this run",
+                  name_of(facts.curve), jitter->disagreeing, jitter->compared,
+                  format_duration(jitter->fastest), format_duration(jitter->slowest)));
   finding.confidence = Confidence::kLikely;
   for (const auto& point : facts.analysis.points)
     if (point.again && std::abs(std::log(*point.again / point.time)) > std::log(1.3))
@@ -69,21 +68,34 @@ void jitter(const CurveFacts& facts, Judgement& out) {
   out.findings.push_back(std::move(finding));
 }
 
-bool is_bad(const model::Hump& hump) {
-  return hump.sizes >= kHumpSizes && hump.factor >= kHumpWarns;
+// One size alone is a hump where both of its timings say so; one timing can be an accident.
+bool both_timings_slow(const CurveFacts& facts, const model::Hump& hump) {
+  return std::any_of(facts.analysis.points.begin(), facts.analysis.points.end(),
+                     [&](const model::ShapePoint& point) {
+                       return point.bytes == hump.worst && point.again &&
+                              point.better() >= hump.faster_time * kHumpWarns;
+                     });
+}
+
+bool is_bad(const CurveFacts& facts, const model::Hump& hump) {
+  if (hump.factor < kHumpWarns) return false;
+  return hump.sizes > 1 || both_timings_slow(facts, hump);
 }
 
 void humps(const CurveFacts& facts, Judgement& out) {
   for (const model::Hump& hump : facts.analysis.shape.humps) {
-    if (!is_bad(hump)) continue;
+    if (!is_bad(facts, hump)) continue;
     Finding finding = make_finding(
         "curve.hump",
-        fmt::format("{}: {} takes {}, {} times as long as {} ({}); sizes from {} to {} are slower "
-                    "than a larger message",
-                    name_of(facts.curve), format_bytes(hump.worst),
-                    format_duration(hump.worst_time), format_number(hump.factor, 3),
-                    format_bytes(hump.faster), format_duration(hump.faster_time),
-                    format_bytes(hump.first), format_bytes(hump.last)));
+        fmt::format("{}: {} takes {}, {} times as long as {} ({}){}", name_of(facts.curve),
+                    format_bytes(hump.worst), format_duration(hump.worst_time),
+                    format_number(hump.factor, 3), format_bytes(hump.faster),
+                    format_duration(hump.faster_time),
+                    hump.sizes == 1
+                        ? std::string("; this size alone is slow in both timings")
+                        : fmt::format("; sizes from {} to {} are slower than a larger "
+                                      "message",
+                                      format_bytes(hump.first), format_bytes(hump.last))));
     finding.confidence = Confidence::kLikely;
     finding.expected = figure(hump.faster_time, core::Basis::kRead,
                               "at most what " + format_bytes(hump.faster) + " takes");
@@ -91,15 +103,16 @@ void humps(const CurveFacts& facts, Judgement& out) {
     for (const core::Bytes bytes : {hump.first, hump.worst, hump.faster})
       add_evidence(finding, facts, bytes);
     finding.next = {
-        "NCCL_PROTO=Simple and NCCL_ALGO=Ring, then Tree, over these sizes, and "
-        "`comm-probe curve FILE --baseline THIS`"};
+        fmt::format("over these sizes: {}", choice_advice(facts.curve)),
+        fmt::format("then the new table against this one: --baseline {}", facts.curve.file)};
     out.findings.push_back(std::move(finding));
   }
 }
 
-bool in_bad_hump(const model::Shape& shape, const model::Step& step) {
-  return std::any_of(shape.humps.begin(), shape.humps.end(), [&](const model::Hump& hump) {
-    return is_bad(hump) && step.after_bytes >= hump.first && step.before_bytes <= hump.last;
+bool in_bad_hump(const CurveFacts& facts, const model::Step& step) {
+  const auto& humps = facts.analysis.shape.humps;
+  return std::any_of(humps.begin(), humps.end(), [&](const model::Hump& hump) {
+    return is_bad(facts, hump) && step.after_bytes >= hump.first && step.before_bytes <= hump.last;
   });
 }
 
@@ -119,7 +132,7 @@ void steps(const CurveFacts& facts, Judgement& out) {
   if (shape.collapse) return;  // the same rows, said better
   std::vector<const model::Step*> plain;
   for (const model::Step& step : shape.steps)
-    if (!in_bad_hump(shape, step)) plain.push_back(&step);
+    if (!in_bad_hump(facts, step)) plain.push_back(&step);
   if (plain.empty()) return;
   std::string where;
   for (const model::Step* step : plain) where += (where.empty() ? "" : "; ") + step_text(*step);
@@ -130,7 +143,8 @@ void steps(const CurveFacts& facts, Judgement& out) {
     add_evidence(finding, facts, step->before_bytes);
     add_evidence(finding, facts, step->after_bytes);
   }
-  finding.next = {"NCCL_PROTO and NCCL_ALGO forced on both sides of the step tell what switched"};
+  finding.next = {fmt::format("forced on both sides of the step this tells what switched: {}",
+                              choice_advice(facts.curve))};
   out.findings.push_back(std::move(finding));
 }
 
@@ -160,9 +174,15 @@ void collapse(const CurveFacts& facts, Judgement& out) {
   for (const core::Bytes bytes : {collapse->peak_bytes, collapse->first_slow})
     add_evidence(finding, facts, bytes);
   add_evidence(finding, facts, facts.curve.rows.back().bytes);
-  finding.next = {
-      "NIC counters before and after a run at this size (retransmissions, discards, CNPs)",
-      "the same sizes on pairs of nodes, then NCCL_ALGO=Ring against Tree"};
+  if (is_inside_one_node(facts.curve)) {
+    finding.layer = core::Layer::kHardware;
+    finding.next = link_advice(facts.curve);
+  } else {
+    finding.next = {
+        "NIC counters before and after a run at this size (retransmissions, discards, CNPs)",
+        "the same sizes on pairs of nodes"};
+  }
+  finding.next.push_back("at these sizes: " + choice_advice(facts.curve));
   out.findings.push_back(std::move(finding));
 }
 

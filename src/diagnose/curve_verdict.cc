@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 
 #include "core/units.h"
+#include "model/island.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -40,13 +43,67 @@ std::string level_text(const JudgedCurve& judged) {
   return fmt::format("plateau {}", format_bandwidth(plateau->sustained));
 }
 
+// One size says something about itself only.
+std::string size_note(const JudgedCurve& judged) {
+  const auto& points = judged.analysis.points;
+  return points.size() == 1 ? " at one size, " + core::format_bytes(points.front().bytes) : "";
+}
+
+std::string ring_band_text(const JudgedCurve& judged) {
+  const Expectation& expected = *judged.expectation;
+  return fmt::format(
+      "consistent: {}: plateau {} is not below the ring's band {}-{} GB/s ({}); NCCL's trees are "
+      "not "
+      "priced yet and reach up to {} on two nodes, so that a loss can hide here: compare with a "
+      "good "
+      "run (--baseline)",
+      name_of(*judged.curve), format_bandwidth(judged.analysis.shape.plateau->sustained),
+      format_number(expected.low.in_GBps(), 3), format_number(expected.high.in_GBps(), 3),
+      expected.source, format_bandwidth(*expected.trees_reach));
+}
+
+// Ports of NICs, Gb/s.
+constexpr std::array kPorts = {1, 10, 25, 40, 50, 100, 200, 400, 800};
+
+std::string ports_text(core::Bandwidth needed) {
+  for (const int port : kPorts)
+    if (needed.in_GBps() <= port / 8.0) return fmt::format("one {} Gb/s port", port);
+  return fmt::format("{} ports of 400 Gb/s", static_cast<int>(std::ceil(needed.in_GBps() / 50)));
+}
+
+// What the plateau means in NICs: a ring with this busbw needs this much out of every node.
+std::string nic_meaning(const JudgedCurve& judged) {
+  const curve::Curve& curve = *judged.curve;
+  const auto& plateau = judged.analysis.shape.plateau;
+  if (!curve.op || !curve.ranks || curve.nodes.value_or(1) < 2 || !plateau) return "";
+  const auto per_unit =
+      model::island_bound(*curve.op, *curve.ranks, *curve.nodes, core::Bandwidth::from_GBps(1));
+  if (!per_unit || per_unit->ring.in_GBps() <= 0) return "";
+  const auto needed = core::Bandwidth::from_GBps(plateau->peak / per_unit->ring);
+  return fmt::format(
+      "; computed for a ring, that is {} out of each node, what {} per node can carry: nodes with "
+      "more do not use them fully; name them with --machine, or --beta",
+      format_bandwidth(needed), ports_text(needed));
+}
+
 std::string healthy_text(const JudgedCurve& judged) {
   const Expectation& expected = *judged.expectation;
   const core::Bandwidth plateau = judged.analysis.shape.plateau->sustained;
-  return fmt::format("{}: plateau {}, {} {}-{} GB/s ({})", name_of(*judged.curve),
-                     format_bandwidth(plateau), plateau > expected.high ? "above" : "within",
+  return fmt::format("{}: plateau {}{}, {} {}-{} GB/s ({})", name_of(*judged.curve),
+                     format_bandwidth(plateau), size_note(judged),
+                     plateau > expected.high ? "above" : "within",
                      format_number(expected.low.in_GBps(), 3),
                      format_number(expected.high.in_GBps(), 3), expected.source);
+}
+
+std::string no_reference_text(const JudgedCurve& judged) {
+  const std::string level = level_text(judged), meaning = nic_meaning(judged);
+  return fmt::format("consistent: no reference named: {}{}{}", name_of(*judged.curve),
+                     level.empty() ? "" : ", " + level,
+                     meaning.empty()
+                         ? "; nothing in it contradicts itself, and nothing says what its "
+                           "links should carry"
+                         : meaning);
 }
 
 std::string one_curve(const JudgedCurve& judged) {
@@ -54,16 +111,14 @@ std::string one_curve(const JudgedCurve& judged) {
   switch (standing_of(judged)) {
     case Standing::kHealthy:
       return "healthy: " + healthy_text(judged);
+    case Standing::kRingBand:
+      return ring_band_text(judged);
     case Standing::kBelowBand:
       return fmt::format("below the usual band: {}, {}; see the finding", name, level_text(judged));
     case Standing::kNotSaturated:
       return fmt::format("consistent: {}; its sizes do not show the plateau of the links", name);
     case Standing::kNoReference:
-      return fmt::format(
-          "consistent: no reference named: {}{}; nothing in it contradicts itself, and nothing "
-          "says "
-          "what its links should carry",
-          name, level_text(judged).empty() ? "" : ", " + level_text(judged));
+      return no_reference_text(judged);
     case Standing::kEmpty:
       return "nothing measured: " + name + " has no rows";
     case Standing::kFaulty:
@@ -93,6 +148,8 @@ const char* standing_name(Standing standing) {
       return "faulty";
     case Standing::kHealthy:
       return "healthy";
+    case Standing::kRingBand:
+      return "in the ring's band";
     case Standing::kBelowBand:
       return "below the band";
     case Standing::kNotSaturated:
@@ -119,6 +176,8 @@ Standing standing_of(const JudgedCurve& judged) {
   const auto& plateau = *judged.analysis.shape.plateau;
   // A single size that reaches the band needs no other one.
   const bool reached = judged.expectation && plateau.sustained >= judged.expectation->low;
+  if (reached && judged.expectation->trees_reach && plateau.sustained <= judged.expectation->high)
+    return Standing::kRingBand;
   if (reached) return Standing::kHealthy;
   if (!plateau.is_saturated()) return Standing::kNotSaturated;
   return Standing::kNoReference;
@@ -135,6 +194,14 @@ std::string verdict_of(std::span<const JudgedReading> readings,
     return fmt::format("{}: {}{}", severity_name(worst.finding->severity), worst.finding->summary,
                        more);
   }
+  const bool nothing_compared =
+      !comparisons.empty() &&
+      std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& comparison) {
+        return !comparison.judgement.caveats.empty();
+      });
+  if (nothing_compared)
+    return "not compared with the baseline: " +
+           comparisons.front().judgement.caveats.front().missing;
   const std::string compared = comparison_sentence(comparisons);
   if (!compared.empty()) return compared;
   const auto curves = all_curves(readings);

@@ -1,6 +1,7 @@
 // The one sentence about all curves of a command, and where each curve stands. "healthy" is said
-// only of a curve that was compared with something and lies in its band or above; without a
-// reference a curve is "consistent" at best.
+// only of a curve that was compared with something and lies in its band or above (all_reduce over
+// two nodes of reducing NVSwitches: above, as the band is the ring's and trees reach more); without
+// a reference a curve is "consistent" at best.
 #pragma once
 
 #include <span>
@@ -14,6 +15,7 @@ namespace comm_probe::diagnose {
 enum class Standing {
   kFaulty,        // an error or a warning
   kHealthy,       // in the band of its reference, or above it
+  kRingBand,      // in the ring's band, where NCCL's trees reach more: not below it, no more said
   kBelowBand,     // between far below and the band
   kNotSaturated,  // the sizes do not show the plateau
   kNoReference,

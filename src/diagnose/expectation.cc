@@ -112,11 +112,35 @@ std::optional<Expectation> expect_from_links(const Placement& at, const Links& l
     expectation->low = inside->low;
     expectation->high = std::min(inside->high, expectation->high);
     expectation->ring = std::min(inside->ring, expectation->ring);
-    expectation->source += "; inside the node " + inside->source;
+    expectation->source =
+        fmt::format("{}; NVLink is narrower than {}", inside->source, links.between_source);
   }
+  const bool reducing = links.inside_class == PathClass::kNvswitchReducing;
+  if (inside && at.op == model::Op::kAllReduce && at.nodes == 2 && reducing)
+    expectation->trees_reach = std::min(*expectation->ceiling, inside->high);
+  expectation->nodes = at.nodes;
   expectation->basis = core::Basis::kComputed;
   expectation->ranks = at.ranks;
   return expectation;
+}
+
+std::optional<Expectation> expect_any_of(const Placement& at, const std::vector<Links>& ways) {
+  std::optional<Expectation> any;
+  for (const Links& way : ways) {
+    const auto next = expect_from_links(at, way);
+    if (!next) continue;
+    if (!any) {
+      any = next;
+      continue;
+    }
+    any->low = std::min(any->low, next->low);
+    any->high = std::max(any->high, next->high);
+    any->ring = std::max(any->ring, next->ring);
+    any->ceiling = std::max(any->ceiling, next->ceiling);
+    any->is_priced = any->is_priced && next->is_priced;
+    any->source += ", or " + next->source;
+  }
+  return any;
 }
 
 Expectation expect_given(const Placement& at, std::optional<core::Duration> alpha, Bandwidth beta) {

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/quantity.h"
 #include "model/collective.h"
@@ -58,6 +59,10 @@ struct Expectation {
   // Alpha of a ring step for the size at which the plateau begins: given, or the golden values.
   core::Duration step = {};
   int ranks = 0;  // that it was computed for
+  int nodes = 1;
+  // all_reduce over two nodes behind NVSwitch with reduction: NCCL's trees move less than the ring
+  // between the nodes, and healthy runs (c01, c03, c07, c93) pass the band of the ring; up to here.
+  std::optional<core::Bandwidth> trees_reach = {};
 };
 
 struct Placement {
@@ -69,6 +74,9 @@ struct Placement {
 // From links. Nothing where the ranks do not fill the nodes evenly, or the link that matters is
 // absent.
 std::optional<Expectation> expect_from_links(const Placement& placement, const Links& links);
+// From one of several ways: the band reaches from the slowest to the fastest of them.
+std::optional<Expectation> expect_any_of(const Placement& placement,
+                                         const std::vector<Links>& ways);
 // From alpha and beta of the user: busbw reaches beta.
 Expectation expect_given(const Placement& placement, std::optional<core::Duration> alpha,
                          core::Bandwidth beta);

@@ -189,6 +189,45 @@ TEST_F(CurveCommand, OneUnreadableFileAmongSeveral) {
   EXPECT_EQ(json::parse(directory.out).at("result").at("curves").size(), 1U);
 }
 
+TEST_F(CurveCommand, ProseBelowADirectoryIsNoCurve) {
+  write("all_reduce.txt", ring_table());
+  write("INDEX.md", "# curves\n\n## Shapes a reader must survive\n\n| a | b |\n|---|---|\n");
+  const BinaryRun run = run_binary({"curve", folder_.string(), "--json"});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(json::parse(run.out).at("result").at("curves").size(), 1U);
+}
+
+TEST_F(CurveCommand, RefusesTwoNamesForTheLinks) {
+  const std::string path = write("all_reduce.txt", ring_table());
+  EXPECT_EQ(run_binary({"curve", path, "--machine", "dgx-h100", "--beta", "50GB/s"}).status, 2);
+}
+
+TEST_F(CurveCommand, ABaselineOfAnotherShapeIsNotCompared) {
+  std::string other = ring_table();
+  for (std::size_t at = 0; (at = other.find("float", at)) != std::string::npos; at += 5)
+    other.replace(at, 5, " half");
+  const BinaryRun run = run_binary({"curve", write("all_reduce_a.txt", ring_table()), "--baseline",
+                                    write("all_reduce_b.txt", other)});
+  EXPECT_EQ(run.status, 5) << run;
+  EXPECT_NE(run.out.find("has it for type half, not float"), std::string::npos) << run;
+  EXPECT_EQ(run.out.find("no reference named"), std::string::npos) << run;
+}
+
+TEST_F(CurveCommand, FarApartRunsPointToTheBaseline) {
+  const BinaryRun run = run_binary(
+      {"curve", write("all_reduce_a.txt", ring_table(4)), write("all_reduce_b.txt", ring_table())});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_NE(run.out.find("--baseline"), std::string::npos) << run;
+}
+
+TEST_F(CurveCommand, OneRankHasNoPlateau) {
+  std::string text = ring_table();
+  text = "#  Rank  0 Group  0 Pid 1 on node00 device  0 [0x07] NVIDIA H100 80GB HBM3\n" + text;
+  const BinaryRun run = run_binary({"curve", write("all_reduce.txt", text)});
+  if (run.out.find("one rank communicates") != std::string::npos)
+    EXPECT_EQ(run.out.find("plateau  "), std::string::npos) << run;
+}
+
 TEST_F(CurveCommand, ReadsStandardInput) {
   const BinaryRun run = run_binary({"curve", "-", "--json"}, {.stdin_text = ring_table()});
   EXPECT_EQ(run.status, 0) << run;

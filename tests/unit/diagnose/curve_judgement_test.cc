@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "diagnose/curve_verdict.h"
+
 namespace comm_probe::diagnose {
 namespace {
 
@@ -168,6 +170,144 @@ TEST(CurveJudgement, EveryFindingHasEvidenceAndANextStep) {
     EXPECT_FALSE(finding.evidence.empty()) << finding.id;
     EXPECT_FALSE(finding.next.empty()) << finding.id;
   }
+}
+
+const core::Finding* find(const Judgement& judgement, const char* id) {
+  for (const auto& finding : judgement.findings)
+    if (finding.id == id) return &finding;
+  return nullptr;
+}
+
+std::string all_next(const Judgement& judgement) {
+  std::string text;
+  for (const auto& finding : judgement.findings)
+    for (const auto& next : finding.next) text += next + "\n";
+  return text;
+}
+
+// One size three times as slow as the next larger one is a hump where both timings say so.
+TEST(CurveJudgement, ASingleSlowSizeWarnsWhereBothTimingsAgree) {
+  Curve curve = curve_with_plateau(45);
+  Row& row = curve.rows[21];  // 16 MiB
+  row.out_of_place->time = row.out_of_place->time * 6;
+  EXPECT_FALSE(ids(judge(curve)).contains("curve.hump"));
+  row.in_place->time = row.in_place->time * 6;
+  EXPECT_TRUE(ids(judge(curve)).contains("curve.hump"));
+}
+
+Curve collapsing_curve(int nodes, model::Op op) {
+  Curve curve = curve_with_plateau(45);
+  curve.op = op;
+  curve.nodes = nodes;
+  const double factor = model::busbw_factor(op, 8);
+  for (Row& row : curve.rows) {
+    const double size = row.bytes.count(), GBps = size > 33554432 ? 5 : 45;
+    row.out_of_place = row.in_place = timing_of(size, 40 + size * factor / GBps / 1e3, factor);
+  }
+  return curve;
+}
+
+TEST(CurveJudgement, AFaultInsideANodeIsNotLookedForInTheNetwork) {
+  Links nvlink;
+  nvlink.inside = 450_GBps;
+  Curve slow = curve_with_plateau(45);
+  slow.nodes = 1;
+  const Judgement low = judge(slow, expect_from_links({model::Op::kAllReduce, 8, 1}, nvlink));
+  ASSERT_NE(find(low, "curve.plateau-low"), nullptr);
+  EXPECT_EQ(find(low, "curve.plateau-low")->layer, core::Layer::kHardware);
+  const Judgement falls = judge(collapsing_curve(1, model::Op::kAllReduce));
+  ASSERT_NE(find(falls, "curve.collapse"), nullptr);
+  EXPECT_EQ(find(falls, "curve.collapse")->layer, core::Layer::kHardware);
+  for (const Judgement* judgement : {&low, &falls}) {
+    EXPECT_EQ(all_next(*judgement).find("NIC"), std::string::npos) << all_next(*judgement);
+    EXPECT_EQ(all_next(*judgement).find("nodes"), std::string::npos) << all_next(*judgement);
+    EXPECT_NE(all_next(*judgement).find("nvidia-smi nvlink -e"), std::string::npos);
+  }
+}
+
+TEST(CurveJudgement, NoAlgorithmIsForcedOnSendsAndReceives) {
+  EXPECT_NE(all_next(judge(collapsing_curve(2, model::Op::kAllReduce))).find("NCCL_ALGO=Ring"),
+            std::string::npos);
+  for (const model::Op op : {model::Op::kAllToAll, model::Op::kSendRecv})
+    EXPECT_EQ(all_next(judge(collapsing_curve(2, op))).find("NCCL_ALGO="), std::string::npos);
+}
+
+TEST(CurveJudgement, WhatBeginsWithCommProbeRunsAsItStands) {
+  Curve curve = curve_with_plateau(9.45);
+  for (std::size_t i = 14; i < 18; ++i)
+    for (auto* timing : {&curve.rows[i].out_of_place, &curve.rows[i].in_place})
+      (*timing)->time = (*timing)->time * 9;
+  const Judgement late =
+      judge(curve, expect_given({model::Op::kAllReduce, 8, 2}, Duration::from_us(0.1), 50_GBps));
+  EXPECT_TRUE(ids(late).contains("curve.latency-high"));
+  for (const auto& finding : late.findings)
+    for (const std::string& next : finding.next)
+      if (next.starts_with("comm-probe"))
+        EXPECT_EQ(next.find_first_of(",;"), std::string::npos) << next;
+  EXPECT_EQ(all_next(late).find("FILE"), std::string::npos);
+  EXPECT_EQ(all_next(late).find("THIS"), std::string::npos);
+}
+
+// What is estimated from rows is computed; what corrupts data is hardware.
+TEST(CurveJudgement, ProvenanceAndLayer) {
+  const Judgement low = judge_on_slingshot(curve_with_plateau(9.45));
+  EXPECT_EQ(low.findings.front().observed->basis, core::Basis::kComputed);
+  Curve wrong = curve_with_plateau(45);
+  wrong.rows[5].in_place->wrong = 3;
+  EXPECT_EQ(judge(wrong).findings.front().layer, core::Layer::kHardware);
+}
+
+TEST(CurveJudgement, TheSweepAskedForIsLargerThanTheOneMeasured) {
+  Curve curve = curve_with_plateau(45);
+  curve.rows.resize(1);
+  curve.rows[0].bytes = Bytes::of(17179869184.0);
+  curve.rows[0].out_of_place = curve.rows[0].in_place = timing_of(17179869184.0, 7e5, 1.75);
+  const Judgement judgement = judge(curve);
+  ASSERT_EQ(ids(judgement), Ids{"curve.not-saturated"});
+  EXPECT_EQ(judgement.findings.front().next.front(),
+            "measure a range of sizes: -b 1M -e 17179869184 -f 2");
+}
+
+JudgedCurve judged_on(const Curve& curve, std::optional<Expectation> expectation) {
+  JudgedCurve judged;
+  judged.curve = &curve;
+  judged.analysis = curve::analyse(curve);
+  judged.expectation = std::move(expectation);
+  return judged;
+}
+
+std::string verdict_on(const Curve& curve, std::optional<Expectation> expectation) {
+  JudgedReading reading;
+  reading.curves.push_back(judged_on(curve, std::move(expectation)));
+  return verdict_of(std::vector{reading});
+}
+
+// c01, c03, c07 and c93 show 443 to 487 GB/s on two nodes of eight NICs: 330 may have lost 30 %.
+TEST(CurveVerdict, TheBandOfTheRingIsNotHealthWhereTreesReachMore) {
+  Links links;
+  links.inside = 450_GBps;
+  links.inside_class = PathClass::kNvswitchReducing;
+  links.node_out = links.node_total = 400_GBps;
+  const auto expected = expect_from_links({model::Op::kAllReduce, 8, 2}, links);
+  const Curve lost = curve_with_plateau(330, 1e10), good = curve_with_plateau(450, 1e10);
+  EXPECT_TRUE(verdict_on(lost, expected).starts_with("consistent:")) << verdict_on(lost, expected);
+  EXPECT_NE(verdict_on(lost, expected).find("trees"), std::string::npos);
+  EXPECT_TRUE(verdict_on(good, expected).starts_with("healthy:")) << verdict_on(good, expected);
+  const auto four = expect_from_links({model::Op::kAllReduce, 8, 4}, links);
+  Curve of_four = lost;
+  of_four.nodes = 4;
+  EXPECT_TRUE(verdict_on(of_four, four).starts_with("healthy:"));
+}
+
+// 9.3 GB/s fit through 100 Gb/s, 23 through 200 Gb/s, 130 need three ports of 400 Gb/s.
+TEST(CurveVerdict, WithoutAReferenceThePlateauIsSaidInPorts) {
+  const auto says = [](double GBps, const char* text) {
+    const std::string verdict = verdict_on(curve_with_plateau(GBps), {});
+    EXPECT_NE(verdict.find(text), std::string::npos) << verdict;
+  };
+  says(9.3, "one 100 Gb/s port per node");
+  says(23, "one 200 Gb/s port per node");
+  says(130, "3 ports of 400 Gb/s per node");
 }
 
 TEST(CurveJudgement, SurvivesAnEmptyCurve) {

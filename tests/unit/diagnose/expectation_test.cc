@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
-#include "diagnose/curve_reference.h"
+#include "diagnose/machine_links.h"
 
 namespace comm_probe::diagnose {
 namespace {
