@@ -48,6 +48,23 @@ core::Table fit_points_table(const model::Fit& fit) {
   return table;
 }
 
+namespace {
+
+// Where not all points count: the line holds for the sizes that do.
+std::string counted_range(const model::Fit& fit) {
+  const model::FittedPoint *first = nullptr, *last = nullptr;
+  for (const auto& each : fit.points) {
+    if (each.use != model::PointUse::kCounts) continue;
+    if (first == nullptr || each.point.bytes < first->point.bytes) first = &each;
+    if (last == nullptr || last->point.bytes < each.point.bytes) last = &each;
+  }
+  if (first == nullptr || fit.used == static_cast<int>(fit.points.size())) return "";
+  return fmt::format(" (between {} and {}), the line holds for these only",
+                     core::format_bytes(first->point.bytes), core::format_bytes(last->point.bytes));
+}
+
+}  // namespace
+
 std::string fit_sentence(const model::Fit& fit) {
   const std::string steps =
       fit.shape.steps > 1 ? fmt::format(" x {} steps", core::format_number(fit.shape.steps)) : "";
@@ -61,8 +78,8 @@ std::string fit_sentence(const model::Fit& fit) {
                         core::format_bytes(fit.plateau90));
   if (fit.latency_known && fit.shape.steps >= kManySteps && fit.alpha < kLeastStep)
     text += "; no link has so short a step: small sizes take fewer steps than a ring (a tree)";
-  return fmt::format("{}; {} of {} points count, r2 {}", text, fit.used, fit.points.size(),
-                     core::format_number(fit.r2, 3));
+  return fmt::format("{}; {} of {} points count{}, r2 {}", text, fit.used, fit.points.size(),
+                     counted_range(fit), core::format_number(fit.r2, 3));
 }
 
 }  // namespace comm_probe::cli

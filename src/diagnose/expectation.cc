@@ -116,7 +116,8 @@ std::optional<Expectation> expect_from_links(const Placement& at, const Links& l
         fmt::format("{}; NVLink is narrower than {}", inside->source, links.between_source);
   }
   const bool reducing = links.inside_class == PathClass::kNvswitchReducing;
-  if (inside && at.op == model::Op::kAllReduce && at.nodes == 2 && reducing)
+  if (inside && at.op == model::Op::kAllReduce && at.nodes == 2 && reducing &&
+      inside->high > expectation->high)
     expectation->trees_reach = std::min(*expectation->ceiling, inside->high);
   expectation->nodes = at.nodes;
   expectation->basis = core::Basis::kComputed;

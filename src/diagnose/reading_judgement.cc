@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
 #include "core/finding_table.h"
 #include "core/parallel.h"
+#include "core/units.h"
 #include "diagnose/curve_judgement.h"
 #include "diagnose/pairs.h"
 
@@ -43,6 +45,29 @@ core::Caveat no_rows(const curve::Curve& curve, bool others_have_rows) {
       "nothing can be said about it", !others_have_rows);
 }
 
+constexpr std::size_t kMoreThanAQuotation = 4;  // rows; f14 of the field curves quotes one
+
+// The header announces larger sizes, and neither a footer nor an error says why they are missing.
+std::optional<core::Caveat> missing_end(const curve::Reading& reading, const curve::Curve& curve) {
+  const bool has_end = curve.printed_avg_busbw_GBps || curve.printed_out_of_bounds ||
+                       !curve.errors.empty() || !curve.misrun.empty();
+  if (has_end || !curve.settings.max_bytes || curve.rows.size() < kMoreThanAQuotation)
+    return std::nullopt;
+  core::Bytes largest;
+  for (const curve::Row& row : curve.rows) largest = std::max(largest, row.bytes);
+  const bool is_said =
+      std::any_of(reading.caveats.begin(), reading.caveats.end(), [](const core::Caveat& caveat) {
+        return caveat.id == "input.truncated" || caveat.id == "input.lines-elided";
+      });
+  if (is_said || largest * 2 > *curve.settings.max_bytes) return std::nullopt;
+  return core::make_caveat(
+      "input.truncated",
+      fmt::format("{}:{}: the rows end at {}, the header announces sizes up to {}", curve.file,
+                  curve.last_line, core::format_bytes(largest),
+                  core::format_bytes(*curve.settings.max_bytes)),
+      "the larger sizes are missing: give the whole output");
+}
+
 // That each process ran alone is what the misrun says already.
 void drop_single_ranks_of_misruns(const curve::Reading& reading, Judgement& judgement) {
   const bool misrun = std::any_of(reading.curves.begin(), reading.curves.end(),
@@ -74,6 +99,8 @@ JudgedReading judge_reading(const curve::Reading& reading, const Reference& refe
   result.curves.resize(reading.curves.size());
   core::for_each_index(reading.curves.size(), [&](std::size_t i) {
     result.curves[i] = judge(reading.curves[i], reference, some_have_rows);
+    if (const auto caveat = missing_end(reading, reading.curves[i]))
+      result.curves[i].judgement.caveats.push_back(*caveat);
   });
   Said said;
   for (const JudgedCurve& judged : result.curves) {

@@ -174,6 +174,21 @@ TEST_F(CurveCommand, ACutRowLimitsTheConclusion) {
   EXPECT_EQ(document.at("caveats").at(0).at("id"), "input.truncated");
 }
 
+TEST_F(CurveCommand, AMissingEndLimitsTheConclusion) {
+  const std::string text =
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: "
+      "20 "
+      "agg iters: 1 validation: 1 graph: 0\n#\n" +
+      ring_table();
+  const BinaryRun cut = run_binary({"curve", write("all_reduce.txt", text), "--json"});
+  EXPECT_EQ(cut.status, 5) << cut;
+  EXPECT_EQ(json::parse(cut.out).at("caveats").at(0).at("id"), "input.truncated");
+  const BinaryRun whole = run_binary(
+      {"curve", write("all_reduce_whole.txt",
+                      text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 9.5\n")});
+  EXPECT_EQ(whole.status, 0) << whole;
+}
+
 TEST_F(CurveCommand, OneUnreadableFileAmongSeveral) {
   const std::string good = write("all_reduce.txt", ring_table());
   const std::string bad = write("picture.txt", "\x89PNG\r\n\x1a\n" + std::string(3000, '\x01'));
