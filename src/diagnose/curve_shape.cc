@@ -29,6 +29,7 @@ constexpr std::size_t kMostEvidence = 4;
 void add_evidence(Finding& finding, const CurveFacts& facts, core::Bytes bytes) {
   const curve::Row* row = row_at(facts.curve, bytes);
   if (row == nullptr || finding.evidence.size() >= kMostEvidence) return;
+  if (!finding.evidence.empty() && finding.evidence.back().line == row->line) return;
   finding.evidence.push_back(evidence_of(facts.curve, *row));
 }
 

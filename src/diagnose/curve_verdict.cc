@@ -113,6 +113,9 @@ std::string one_curve(const JudgedCurve& judged) {
       return "healthy: " + healthy_text(judged);
     case Standing::kRingBand:
       return ring_band_text(judged);
+    case Standing::kPathOpen:
+      return fmt::format("consistent: {}, {}; what it should be depends on which GPUs ran: {}",
+                         name, level_text(judged), judged.expectation->source);
     case Standing::kBelowBand:
       return fmt::format("below the usual band: {}, {}; see the finding", name, level_text(judged));
     case Standing::kNotSaturated:
@@ -140,6 +143,16 @@ std::string several_curves(const std::vector<const JudgedCurve*>& curves) {
   return fmt::format("consistent: {} curves: {}", all, parts);
 }
 
+// What was named for the run contradicts its header.
+const core::Caveat* contradiction_of(const std::vector<const JudgedCurve*>& curves) {
+  for (const JudgedCurve* curve : curves)
+    for (const core::Caveat& caveat : curve->judgement.caveats)
+      if (caveat.limits &&
+          (caveat.id == "curve.hardware-differs" || caveat.id == "curve.nodes-differ"))
+        return &caveat;
+  return nullptr;
+}
+
 }  // namespace
 
 const char* standing_name(Standing standing) {
@@ -150,6 +163,8 @@ const char* standing_name(Standing standing) {
       return "healthy";
     case Standing::kRingBand:
       return "in the ring's band";
+    case Standing::kPathOpen:
+      return "path not known";
     case Standing::kBelowBand:
       return "below the band";
     case Standing::kNotSaturated:
@@ -178,6 +193,9 @@ Standing standing_of(const JudgedCurve& judged) {
   const bool reached = judged.expectation && plateau.sustained >= judged.expectation->low;
   if (reached && judged.expectation->trees_reach && plateau.sustained <= judged.expectation->high)
     return Standing::kRingBand;
+  if (reached && judged.expectation->depends_on_gpus &&
+      plateau.sustained <= judged.expectation->high)
+    return Standing::kPathOpen;
   if (reached) return Standing::kHealthy;
   if (!plateau.is_saturated()) return Standing::kNotSaturated;
   return Standing::kNoReference;
@@ -205,6 +223,8 @@ std::string verdict_of(std::span<const JudgedReading> readings,
   const std::string compared = comparison_sentence(comparisons);
   if (!compared.empty()) return compared;
   const auto curves = all_curves(readings);
+  if (const core::Caveat* contradiction = contradiction_of(curves))
+    return "not judged: " + contradiction->missing;
   if (curves.empty()) return "healthy: no pair of nodes is slower than 85 % of the median";
   return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
 }

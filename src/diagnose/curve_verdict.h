@@ -16,6 +16,7 @@ enum class Standing {
   kFaulty,        // an error or a warning
   kHealthy,       // in the band of its reference, or above it
   kRingBand,      // in the ring's band, where NCCL's trees reach more: not below it, no more said
+  kPathOpen,      // above the slowest path that its GPUs may have; which they have is not known
   kBelowBand,     // between far below and the band
   kNotSaturated,  // the sizes do not show the plateau
   kNoReference,

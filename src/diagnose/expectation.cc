@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/units.h"
 #include "model/fit.h"
@@ -40,6 +41,7 @@ constexpr std::array kBands = {
 constexpr double kFarBelow = 0.8;
 constexpr double kFarBelowManyNodes = 0.5;
 constexpr int kManyNodes = 16;
+constexpr double kSameRate = 0.01;
 // name, value, applies when, source
 const core::Duration kStepInside = 3_us;    // golden G6-01, 8 GPUs behind NVSwitch
 const core::Duration kStepBetween = 10_us;  // golden G6-03, ring across nodes
@@ -134,6 +136,8 @@ std::optional<Expectation> expect_any_of(const Placement& at, const std::vector<
       any = next;
       continue;
     }
+    any->depends_on_gpus =
+        any->depends_on_gpus || std::abs(next->ring / any->ring - 1) >= kSameRate;
     any->low = std::min(any->low, next->low);
     any->high = std::max(any->high, next->high);
     any->ring = std::max(any->ring, next->ring);

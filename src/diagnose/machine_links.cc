@@ -123,7 +123,8 @@ std::string header_source(const Gpu& gpu, const Links& way) {
 }
 
 std::string open_text(const Gpu& gpu, int ranks, const std::vector<Links>& ways) {
-  std::string text = fmt::format("{} tells not over which links {} of them talk", gpu.name, ranks);
+  std::string text =
+      fmt::format("the name {} does not tell over which links {} of them talk", gpu.name, ranks);
   for (std::size_t i = 0; i < ways.size(); ++i)
     text += (i == 0 ? ": " : ", or ") + ways[i].inside_source;
   return text;

@@ -212,6 +212,19 @@ TEST_F(CurveCommand, ProseBelowADirectoryIsNoCurve) {
   EXPECT_EQ(json::parse(run.out).at("result").at("curves").size(), 1U);
 }
 
+TEST_F(CurveCommand, AMachineWithOtherGpusThanTheHeaderIsNotJudged) {
+  std::string text;
+  for (int rank = 0; rank < 8; ++rank)
+    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  " + std::to_string(100 + rank) +
+            " on     node00 device  " + std::to_string(rank) + " [0x" + std::to_string(10 + rank) +
+            "] NVIDIA A100-SXM4-40GB\n";
+  const std::string path = write("all_reduce.txt", text + ring_table());
+  const BinaryRun run = run_binary({"curve", path, "--machine", "dgx-h100"});
+  EXPECT_EQ(run.status, 5) << run;
+  EXPECT_NE(run.out.find("not judged:"), std::string::npos) << run;
+  EXPECT_EQ(run.out.find("plateau-low"), std::string::npos) << run;
+}
+
 TEST_F(CurveCommand, RefusesTwoNamesForTheLinks) {
   const std::string path = write("all_reduce.txt", ring_table());
   EXPECT_EQ(run_binary({"curve", path, "--machine", "dgx-h100", "--beta", "50GB/s"}).status, 2);
@@ -239,8 +252,8 @@ TEST_F(CurveCommand, OneRankHasNoPlateau) {
   std::string text = ring_table();
   text = "#  Rank  0 Group  0 Pid 1 on node00 device  0 [0x07] NVIDIA H100 80GB HBM3\n" + text;
   const BinaryRun run = run_binary({"curve", write("all_reduce.txt", text)});
-  if (run.out.find("one rank communicates") != std::string::npos)
-    EXPECT_EQ(run.out.find("plateau  "), std::string::npos) << run;
+  EXPECT_NE(run.out.find("one rank communicates"), std::string::npos) << run;
+  EXPECT_EQ(run.out.find("plateau  "), std::string::npos) << run;
 }
 
 TEST_F(CurveCommand, ReadsStandardInput) {

@@ -97,6 +97,9 @@ TEST(MachineLinks, AJoinedPairOfABridgeIsNotImpossible) {
   ASSERT_TRUE(choice.expectation);
   EXPECT_NEAR(choice.expectation->ceiling->in_GBps(), 300, 1e-9);
   EXPECT_EQ(choice.caveats.front().id, "curve.path-unknown");
+  EXPECT_TRUE(choice.expectation->depends_on_gpus);
+  EXPECT_FALSE(choose(curve_on("NVIDIA H100 80GB HBM3", Op::kAllReduce, 4))
+                   .expectation->depends_on_gpus);  // 450 GB/s in a mesh and behind NVSwitch
 }
 
 TEST(MachineLinks, AContradictionIsNotJudged) {
