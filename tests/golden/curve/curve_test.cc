@@ -235,9 +235,11 @@ TEST_F(CurveCommand, ABaselineOfAnotherShapeIsNotCompared) {
   for (std::size_t at = 0; (at = other.find("float", at)) != std::string::npos; at += 5)
     other.replace(at, 5, " half");
   const BinaryRun run = run_binary({"curve", write("all_reduce_a.txt", ring_table()), "--baseline",
-                                    write("all_reduce_b.txt", other)});
+                                    write("all_reduce_b.txt", other), "--json"});
   EXPECT_EQ(run.status, 5) << run;
-  EXPECT_NE(run.out.find("has it for type half, not float"), std::string::npos) << run;
+  const json document = json::parse(run.out);
+  const std::string missing = document.at("caveats").at(0).at("missing");
+  EXPECT_NE(missing.find("has it for type half, not float"), std::string::npos) << run;
   EXPECT_EQ(run.out.find("no reference named"), std::string::npos) << run;
 }
 
@@ -249,11 +251,19 @@ TEST_F(CurveCommand, FarApartRunsPointToTheBaseline) {
 }
 
 TEST_F(CurveCommand, OneRankHasNoPlateau) {
-  std::string text = ring_table();
-  text = "#  Rank  0 Group  0 Pid 1 on node00 device  0 [0x07] NVIDIA H100 80GB HBM3\n" + text;
+  std::string text =
+      "#  Rank  0 Group  0 Pid 1 on node00 device  0 [0x07] NVIDIA H100 80GB HBM3\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong\n";
+  for (const char* row : {"1048576 262144 float sum -1 5.00 209.72 0.00 0 5.00 209.72 0.00 0\n",
+                          "2097152 524288 float sum -1 8.00 262.14 0.00 0 8.00 262.14 0.00 0\n",
+                          "4194304 1048576 float sum -1 16.00 262.14 0.00 0 16.00 262.14 0.00 0\n"})
+    text += row;
   const BinaryRun run = run_binary({"curve", write("all_reduce.txt", text)});
+  EXPECT_EQ(run.status, 1) << run;
   EXPECT_NE(run.out.find("one rank communicates"), std::string::npos) << run;
-  EXPECT_EQ(run.out.find("plateau  "), std::string::npos) << run;
+  EXPECT_EQ(run.out.find("\nplateau "), std::string::npos) << run;
+  EXPECT_EQ(run.out.find("\nfit "), std::string::npos) << run;
 }
 
 TEST_F(CurveCommand, ReadsStandardInput) {
