@@ -155,7 +155,8 @@ core::Caveat unmatched(const JudgedCurve& curve, const std::string& baseline,
 }
 
 std::string type_of(const curve::Curve& curve) {
-  return curve.rows.empty() ? std::string() : std::string(std::string_view(curve.rows.front().type));
+  return curve.rows.empty() ? std::string()
+                            : std::string(std::string_view(curve.rows.front().type));
 }
 
 bool is_same_operation(const curve::Curve& a, const curve::Curve& b) {
