@@ -52,6 +52,7 @@ std::vector<const TermEntry*> all_terms() {
   std::vector<const TermEntry*> all;
   append(all, terms());
   append(all, topo_terms());
+  append(all, operation_terms());
   return all;
 }
 

@@ -57,5 +57,6 @@ std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
+std::span<const TermEntry> operation_terms();
 
 }  // namespace comm_probe::core
