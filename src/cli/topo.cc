@@ -94,9 +94,9 @@ void add_topo(CLI::App& root, Shell& shell) {
   };
   constexpr Verb kVerbs[] = {
       {"show", "GPUs, NICs, CPUs and the paths between them, from a file",
-       "Example:\n  nvidia-smi topo -m > topo.txt && comm-probe topo show --from topo.txt", show},
+       "Example:\n  nvidia-smi topo -m > topo.txt\n  comm-probe topo show --from topo.txt", show},
       {"check", "what is wrong with the topology that a file shows",
-       "Example:\n  nvidia-smi topo -m | comm-probe topo check --from -", check},
+       "Example:\n  nvidia-smi topo -m > topo.txt\n  comm-probe topo check --from topo.txt", check},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app->add_subcommand(verb.name, verb.help);
