@@ -40,8 +40,6 @@ std::string table(const std::string& wrong, const std::string& line_end) {
   return ended;
 }
 
-bool has_curve() { return run_binary({"curve", "--help"}).status == 0; }
-
 TEST(ExitStatus, ZeroWhereNothingIsWrong) {
   const BinaryRun run = run_binary(
       {"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "10us", "--beta", "25GB/s"});
@@ -50,7 +48,6 @@ TEST(ExitStatus, ZeroWhereNothingIsWrong) {
 }
 
 TEST(ExitStatus, OneWithAFinding) {
-  if (!has_curve()) GTEST_SKIP() << "no curve in this build";
   const BinaryRun run = run_binary({"curve", "-", "--json"}, {.stdin_text = table("7", "\n")});
   EXPECT_EQ(run.status, 1) << run;
   const auto document = nlohmann::json::parse(run.out);
@@ -61,7 +58,6 @@ TEST(ExitStatus, TwoWhereNothingCouldBeRead) {
   const BinaryRun usage = run_binary({"calc", "all_reduce", "-n", "0", "-s", "1GB"});
   EXPECT_EQ(usage.status, 2) << usage;
   EXPECT_EQ(lines_of(usage.err).size(), 1U) << usage;
-  if (!has_curve()) return;
   for (const char* line : {"\"$COMM_PROBE\" curve - < /dev/null", "\"$COMM_PROBE\" curve - <&-",
                            "\"$COMM_PROBE\" curve - < /tmp"}) {
     const BinaryRun run = run_shell(line);
@@ -80,7 +76,6 @@ TEST(ExitStatus, ThreeWhereSomethingIsMissingHere) {
 }
 
 TEST(ExitStatus, FiveWhereTheConclusionIsLimited) {
-  if (!has_curve()) GTEST_SKIP() << "no curve in this build";
   const BinaryRun run = run_binary({"curve", "-", "--json"}, {.stdin_text = table("0", "\r\n")});
   EXPECT_EQ(run.status, 5) << run;
   const auto document = nlohmann::json::parse(run.out);
