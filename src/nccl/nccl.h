@@ -6,12 +6,14 @@
 //   peer_rules.h  P2P between GPUs, transports
 //   gdr_rules.h   GPUDirect RDMA between a GPU and a NIC
 //   net_choice.h  which NIC a GPU gets
+//   graph.h       what a search found; what all ranks agree on
 //
 // Worked example (tests/unit/nccl): on a DGX H100 with NCCL_P2P_DISABLE=1 the GPUs fall into two
 // domains, one for each socket: between sockets the NICs (48 GB/s) beat the CPU link (22 GB/s).
 #pragma once
 
 #include "nccl/gdr_rules.h"
+#include "nccl/graph.h"
 #include "nccl/net_choice.h"
 #include "nccl/peer_rules.h"
 #include "nccl/reach.h"
