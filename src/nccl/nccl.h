@@ -7,11 +7,15 @@
 //   gdr_rules.h   GPUDirect RDMA between a GPU and a NIC
 //   net_choice.h  which NIC a GPU gets
 //   graph.h       what a search found; what all ranks agree on
+//   algo_lists.h, tuning_settings.h   what the environment allows
+//   tuning.h      the latency and bandwidth of every algorithm and protocol
+//   choice.h      which one a call takes; launch.h: channels, threads, chunk
 //
 // Worked example (tests/unit/nccl): on a DGX H100 with NCCL_P2P_DISABLE=1 the GPUs fall into two
 // domains, one for each socket: between sockets the NICs (48 GB/s) beat the CPU link (22 GB/s).
 #pragma once
 
+#include "nccl/choice.h"
 #include "nccl/gdr_rules.h"
 #include "nccl/graph.h"
 #include "nccl/net_choice.h"
@@ -19,3 +23,4 @@
 #include "nccl/reach.h"
 #include "nccl/settings.h"
 #include "nccl/system_facts.h"
+#include "nccl/tuning.h"

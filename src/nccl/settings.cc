@@ -1,6 +1,5 @@
 #include "nccl/settings.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -10,15 +9,6 @@ namespace {
 
 using topology::NcclVersion;
 using topology::PathType;
-
-// A number as NCCL reads it; nothing where it is not set or overflows.
-std::optional<std::int64_t> number(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  errno = 0;
-  const long long value = std::strtoll(text.c_str(), nullptr, 0);
-  if (errno != 0) return std::nullopt;
-  return value;
-}
 
 std::optional<PathType> level(const std::string& text) {
   const auto word = topology::parse_path_type(text);
@@ -87,14 +77,12 @@ void apply_version(Settings& settings, NcclVersion version) {
 Settings read_settings(const Environment& environment, NcclVersion version) {
   Settings settings;
   apply_version(settings, version);
-  const auto text = [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-  };
+  const auto text = [&](const char* name) { return setting_text(environment, name); };
   for (const Numeric& setting : kNumeric)
-    if (const auto value = number(text(setting.name))) setting.apply(settings, *value);
-  settings.p2p_level =
-      number(text("NCCL_P2P_DISABLE")) == 1 ? PathType::kLoc : level(text("NCCL_P2P_LEVEL"));
+    if (const auto value = setting_number(text(setting.name))) setting.apply(settings, *value);
+  settings.p2p_level = setting_number(text("NCCL_P2P_DISABLE")) == 1
+                           ? PathType::kLoc
+                           : level(text("NCCL_P2P_LEVEL"));
   settings.gdr_level = level(text("NCCL_NET_GDR_LEVEL"));
   settings.net_devices = net_devices(text("NCCL_NETDEVS_POLICY"));
   return settings;

@@ -9,17 +9,15 @@
 //   read_settings({{"NCCL_P2P_LEVEL", "NVL"}}, {2, 28, 9}).p2p_level == PathType::kNvl
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "nccl/setting_text.h"
 #include "topology/nccl_link_rates.h"
 #include "topology/path_type.h"
 
 namespace comm_probe::nccl {
-
-using Environment = std::map<std::string, std::string>;
 
 // How many of the equally near NICs a GPU uses (NCCL_NETDEVS_POLICY).
 struct NetDevicesPolicy {
