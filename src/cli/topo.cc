@@ -4,30 +4,13 @@
 
 #include <memory>
 
+#include "cli/facts_view.h"
 #include "cli/subcommands.h"
+#include "cli/topo_source.h"
 #include "cli/topo_view.h"
-#include "core/input.h"
-#include "topology/survey.h"
 
 namespace comm_probe::cli {
 namespace {
-
-struct Surveyed {
-  topology::Survey survey;
-  std::string name;
-};
-
-core::Result<topology::Survey> load(const std::string& path) {
-  auto input = core::Input::open(path);
-  if (!input) return input.error();
-  auto survey = topology::read_survey(*input);
-  if (!survey && survey.error().where.file.empty()) {
-    core::Error error = survey.error();
-    error.where.file = input->name();
-    return error;
-  }
-  return survey;
-}
 
 core::Document document_of(const topology::Survey& survey) {
   core::Document document{.command = "topo"};
@@ -36,8 +19,16 @@ core::Document document_of(const topology::Survey& survey) {
   return document;
 }
 
-int show(const Shell& shell, const std::string& from) {
-  const auto survey = load(from);
+using From = std::vector<std::string>;
+
+std::string check_command(const From& from) {
+  std::string command = "comm-probe topo check";
+  for (const std::string& path : from) command += " --from " + path;
+  return command;
+}
+
+int show(const Shell& shell, const From& from) {
+  const auto survey = load_survey(from);
   if (!survey) return shell.fail(survey.error());
   core::Document document = document_of(*survey);
   // Facts only: what the source left out is said, but nothing is concluded that it could limit.
@@ -45,20 +36,25 @@ int show(const Shell& shell, const std::string& from) {
   document.result = survey_json(*survey);
   document.verdict = survey_summary(*survey);
   document.body = survey_blocks(*survey);
+  const auto facts = facts_blocks(*survey);
+  document.body.insert(document.body.end(), facts.begin(), facts.end());
   document.body.emplace_back(
       core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction; --explain "
-                      "lists every path with "
-                      "its hops. next: comm-probe topo check --from " +
-                      from});
+                      "lists every path with its hops. next: " +
+                      check_command(from)});
   if (!survey->roads.empty() && shell.explain()) {
     document.details.emplace_back(core::Heading{"Paths (GB/s)"});
     document.details.emplace_back(road_table(*survey));
   }
+  if (const auto links = pci_table(*survey); !links.rows.empty() && shell.explain()) {
+    document.details.emplace_back(core::Heading{"PCIe links"});
+    document.details.emplace_back(links);
+  }
   return shell.finish(document);
 }
 
-int check(const Shell& shell, const std::string& from) {
-  const auto survey = load(from);
+int check(const Shell& shell, const From& from) {
+  const auto survey = load_survey(from);
   if (!survey) return shell.fail(survey.error());
   core::Document document = document_of(*survey);
   const diagnose::TopoJudgement judgement = diagnose::judge_topology(*survey);
@@ -72,11 +68,11 @@ int check(const Shell& shell, const std::string& from) {
   return shell.finish(document);
 }
 
-void add_from(CLI::App& app, std::string& from) {
+void add_from(CLI::App& app, From& from) {
   app.add_option("--from", from,
-                 "the text of `nvidia-smi topo -m`, or an NCCL topology XML; - is standard input")
-      ->type_name("FILE")
-      ->required();
+                 "the text of `nvidia-smi topo -m`, an NCCL topology XML, or the folder of a "
+                 "recorded machine; - is standard input (default: this machine)")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -90,22 +86,21 @@ void add_topo(CLI::App& root, Shell& shell) {
     const char* name;
     const char* help;
     const char* example;
-    int (*action)(const Shell&, const std::string&);
+    int (*action)(const Shell&, const From&);
   };
   constexpr Verb kVerbs[] = {
-      {"show", "GPUs, NICs, CPUs and the paths between them, from a file",
-       "Example:\n  nvidia-smi topo -m > topo.txt\n  comm-probe topo show --from topo.txt", show},
-      {"check", "what is wrong with the topology that a file shows",
-       "Example:\n  nvidia-smi topo -m > topo.txt\n  comm-probe topo check --from topo.txt", check},
+      {"show", "GPUs, NICs, CPUs and the paths between them",
+       "Example:\n  comm-probe topo show\n  nvidia-smi topo -m | comm-probe topo show --from -",
+       show},
+      {"check", "what is wrong with the topology",
+       "Example:\n  comm-probe topo check\n  nvidia-smi topo -m | comm-probe topo check --from -",
+       check},
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app->add_subcommand(verb.name, verb.help);
-    auto from = std::make_shared<std::string>();
+    auto from = std::make_shared<From>();
     add_from(*sub, *from);
-    sub->footer(
-        std::string("Reading this machine itself comes with a later release; `comm-probe link` "
-                    "lists its devices.\n") +
-        verb.example);
+    sub->footer(verb.example);
     shell.add_common_flags(*sub);
     sub->callback([&shell, from, action = verb.action] {
       shell.run([&shell, from, action] { return action(shell, *from); });

@@ -40,6 +40,15 @@ Json device_json(const SurveyDevice& device) {
   if (device.port) json["port_GBps"] = rate_json(device.port);
   if (!device.slot.speed.empty()) json["slot_speed"] = device.slot.speed;
   if (device.slot.width > 0) json["slot_width"] = device.slot.width;
+  const std::pair<const char*, const std::string&> kTexts[] = {
+      {"model", device.model},
+      {"state", device.port_state},
+      {"link_layer", device.link_layer},
+      {"interface", device.interface},
+      {"trained_speed", device.trained.speed}};
+  for (const auto& [key, text] : kTexts)
+    if (!text.empty()) json[key] = text;
+  put(json, "trained_width", device.trained.width);
   return json;
 }
 
@@ -131,6 +140,8 @@ Table nic_table(const Survey& survey) {
   if (has_bus) table.columns.push_back({"bus id", Column::Align::kLeft, 5});
   if (has_bus) table.columns.push_back({"slot", Column::Align::kLeft, 4});
   if (has_port) table.columns.push_back({"port Gb/s"});
+  const bool has_state = any(survey, nics, [](const auto& d) { return !d.port_state.empty(); });
+  if (has_state) table.columns.push_back({"state", Column::Align::kLeft, 5});
   table.columns.push_back({"nearest GPU", Column::Align::kLeft});
   table.columns.push_back({"path", Column::Align::kLeft});
   for (const int nic : nics) {
@@ -138,6 +149,7 @@ Table nic_table(const Survey& survey) {
     std::vector<std::string> row = {device.name};
     if (has_bus) row.insert(row.end(), {device.bus_id, slot_text(device)});
     if (has_port) row.push_back(device.port ? core::format_number(device.port->in_Gbps()) : "");
+    if (has_state) row.push_back(device.port_state);
     const auto near = nearest(survey, nic, Kind::kGpu);
     row.insert(row.end(), {near.empty() ? "none" : names_of(survey, near),
                            near.empty() ? "" : near.front()->printed});
@@ -258,13 +270,32 @@ Table road_table(const Survey& survey) {
   return table;
 }
 
+namespace {
+
+// ", from an NCCL topology XML"; a kind that has no phrase says itself.
+std::string source_phrase(const Survey& survey) {
+  struct Row {
+    std::string_view kind;
+    const char* phrase;
+  };
+  constexpr Row kRows[] = {{"nccl-topology", ", from an NCCL topology XML"},
+                           {"nvidia-smi-topo", ", from `nvidia-smi topo -m`"},
+                           {"this-machine", " on this machine"},
+                           {"recorded-machine", " on the recorded machine"}};
+  for (const Row& row : kRows)
+    if (survey.kind == row.kind) return row.phrase;
+  return ", from " + survey.kind;
+}
+
+}  // namespace
+
 std::string survey_summary(const Survey& survey) {
-  std::string text = counted(survey.of(Kind::kGpu).size(), "GPU") + ", " +
+  const std::size_t gpus = survey.of(Kind::kGpu).size();
+  std::string text = (gpus == 0 ? "no GPU" : counted(gpus, "GPU")) + ", " +
                      counted(survey.of(Kind::kNic).size(), "NIC");
   if (const auto cpus = survey.of(Kind::kCpu); !cpus.empty())
     text += ", " + counted(cpus.size(), "CPU");
-  return text + (survey.kind == "nccl-topology" ? ", from an NCCL topology XML"
-                                                : ", from `nvidia-smi topo -m`");
+  return text + source_phrase(survey);
 }
 
 }  // namespace comm_probe::cli

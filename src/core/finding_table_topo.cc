@@ -65,6 +65,9 @@ constexpr std::array kFindings = {
 };
 
 constexpr std::array kCaveats = {
+    CaveatEntry{"topo.driver-silent", "The GPU driver could not be asked (NVML).",
+                "Run where `nvidia-smi` works; in a container pass the GPUs and the driver's "
+                "libraries in (--gpus all)."},
     CaveatEntry{"topo.elements-skipped",
                 "A topology file holds elements at places or of kinds that NCCL does not read.",
                 "Compare with a fresh dump: NCCL_TOPO_DUMP_FILE=topo.xml with any NCCL program."},

@@ -148,6 +148,7 @@ bool is_cut(const Survey& survey) {
 
 RuleAnswer nic_reached(const Survey& survey) {
   if (survey.of(Kind::kNic).empty()) return {.unknown = "it shows no NIC"};
+  if (survey.of(Kind::kGpu).empty()) return {.unknown = "it shows no GPU"};
   if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
   RuleAnswer answer;
   for (const int gpu : survey.of(Kind::kGpu)) {

@@ -70,7 +70,8 @@ SurveyDevice MachineSurvey::device_of(int index) const {
     return device;
   }
   if (node.type() == NodeType::kNet) {
-    device.port = node.as<Net>().speed;
+    for (const Link& link : node.links)
+      if (link.type == LinkType::kNet) device.port = link.nominal;
     device.gdr = node.as<Net>().gdr;
   }
   if (const auto function = slot_of(index)) {

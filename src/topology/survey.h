@@ -13,6 +13,7 @@
 #include "core/finding.h"
 #include "core/input.h"
 #include "topology/device_matrix.h"
+#include "topology/host_facts.h"
 #include "topology/paths.h"
 
 namespace comm_probe::topology {
@@ -35,6 +36,11 @@ struct SurveyDevice {
   std::optional<std::uint64_t> line = {};  // in the source
   // A PCI function right under the CPU, without a switch or root port in between.
   bool is_on_root = false;
+  std::string model = {};       // "NVIDIA H200"
+  std::string port_state = {};  // of a NIC: "ACTIVE", "DOWN"; of an interface "up", "down"
+  std::string link_layer = {};  // "InfiniBand", "Ethernet"
+  std::string interface = {};   // of an RDMA device: "ens1f0np0"
+  PciLink trained = {};         // what the slot runs at now; `slot` is what it can do
 };
 
 struct Road {
@@ -51,9 +57,10 @@ struct Road {
 
 struct Survey {
   std::string source = {};  // file name
-  std::string kind = {};    // "nccl-topology", "nvidia-smi-topo"
+  std::string kind = {};    // "nccl-topology", "nvidia-smi-topo", "this-machine", ...
   std::vector<SurveyDevice> devices = {};
   std::vector<Road> roads = {};  // between GPUs, NICs and from those to CPUs; known ones only
+  HostFacts facts = {};
   std::vector<core::Caveat> caveats = {};
 
   // All devices must be known before the first road.
@@ -62,6 +69,8 @@ struct Survey {
   const Road* road(int from, int to) const;
   std::vector<int> of(SurveyDevice::Kind kind) const;
   const SurveyDevice& device(int index) const { return devices[static_cast<std::size_t>(index)]; }
+  // Keeps the facts and puts what they say of single devices there.
+  void add_facts(HostFacts known);
 
  private:
   std::size_t place(int from, int to) const {
@@ -72,6 +81,9 @@ struct Survey {
 
 core::Result<Survey> survey_of(const Machine& machine);
 Survey survey_of(const DeviceMatrix& matrix);
+
+// This machine or a recorded one, by /sys, /proc and the NVIDIA driver.
+core::Result<Survey> survey_of(const core::Host& host);
 
 // Reads a file of any known kind, recognised by its content.
 core::Result<Survey> read_survey(core::Input& input);

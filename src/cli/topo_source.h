@@ -1,0 +1,15 @@
+// Where `topo` takes a machine from: this machine, or what --from names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "topology/survey.h"
+
+namespace comm_probe::cli {
+
+// Without paths this machine.
+core::Result<topology::Survey> load_survey(const std::vector<std::string>& from);
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,87 @@
+#include "topology/host_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace comm_probe::topology {
+namespace {
+
+std::optional<unsigned> hex_number(std::string_view text) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+AccessControl AccessControl::of_register(unsigned bits) {
+  const auto bit = [bits](int number) { return ((bits >> number) & 1U) != 0; };
+  return {bit(0), bit(1), bit(2), bit(3), bit(4), bit(5), bit(6)};
+}
+
+std::string AccessControl::printed() const {
+  const auto sign = [](bool is_set) { return is_set ? '+' : '-'; };
+  return fmt::format(
+      "SrcValid{} TransBlk{} ReqRedir{} CmpltRedir{} UpstreamFwd{} EgressCtrl{} DirectTrans{}",
+      sign(source_validation), sign(translation_blocking), sign(request_redirect),
+      sign(completion_redirect), sign(upstream_forwarding), sign(egress_control),
+      sign(direct_translated));
+}
+
+const char* iommu_mode_name(IommuMode mode) {
+  switch (mode) {
+    case IommuMode::kOff:
+      return "off";
+    case IommuMode::kPassThrough:
+      return "pass-through";
+    case IommuMode::kTranslated:
+      return "translated";
+  }
+  return "";
+}
+
+const PciFunction* HostFacts::function(const std::string& bus_id) const {
+  const auto found = std::lower_bound(
+      functions.begin(), functions.end(), bus_id,
+      [](const PciFunction& known, const std::string& wanted) { return known.bus_id < wanted; });
+  return found != functions.end() && found->bus_id == bus_id ? &*found : nullptr;
+}
+
+const GpuFacts* HostFacts::gpu(int index) const {
+  for (const GpuFacts& known : gpus)
+    if (known.index == index) return &known;
+  return nullptr;
+}
+
+bool HostFacts::empty() const {
+  return functions.empty() && gpus.empty() && nvlinks.empty() && peers.empty() &&
+         rdma_ports.empty() && interfaces.empty() && numa_nodes.empty() &&
+         unnamed_access_controls.empty() && !processor && !iommu && !peermem && !open_driver &&
+         !locked_memory && !container && !virtual_machine && !gid_index;
+}
+
+std::string normal_bus_id(std::string_view text) {
+  std::array<unsigned, 4> parts = {};  // domain, bus, device, function
+  const std::size_t dot = text.rfind('.');
+  if (dot == std::string_view::npos) return {};
+  const std::size_t second = text.rfind(':', dot);
+  if (second == std::string_view::npos) return {};
+  const std::size_t first = second == 0 ? std::string_view::npos : text.rfind(':', second - 1);
+  const std::size_t bus = first == std::string_view::npos ? 0 : first + 1;
+  const std::string_view texts[] = {
+      bus == 0 ? std::string_view("0") : text.substr(0, first), text.substr(bus, second - bus),
+      text.substr(second + 1, dot - second - 1), text.substr(dot + 1)};
+  constexpr std::array<unsigned, 4> kMost = {0xffffffff, 0xff, 0x1f, 7};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = hex_number(texts[i]);
+    if (!number || *number > kMost[i]) return {};
+    parts[i] = *number;
+  }
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", parts[0], parts[1], parts[2], parts[3]);
+}
+
+}  // namespace comm_probe::topology

@@ -1,0 +1,86 @@
+#include "core/finding_table.h"
+#include "topology/assemble.h"
+#include "topology/host_readers.h"
+#include "topology/readers/nvml.h"
+#include "topology/readers/sysfs.h"
+#include "topology/survey.h"
+
+namespace comm_probe::topology {
+namespace {
+
+void read_driver(const core::Host& host, HostFacts& facts) {
+  if (!host.is_real()) return;
+  const auto driver = read_nvml();
+  if (driver) {
+    facts.gpus = driver->gpus;
+    facts.nvlinks = driver->nvlinks;
+    facts.peers = driver->peers;
+    return;
+  }
+  for (const PciFunction& function : facts.functions)
+    if (function.kind == PciFunction::Kind::kGpu) {
+      facts.caveats.push_back(core::make_caveat(
+          "topo.driver-silent", "what the GPU driver says: " + driver.error().message,
+          "NVLinks and P2P status are not known; GPUs are counted in the order of their bus ids",
+          false));
+      return;
+    }
+}
+
+HostFacts read_facts(const core::Host& host) {
+  HostFacts facts;
+  facts.functions = read_pci_functions(host);
+  facts.rdma_ports = read_rdma_port_facts(host);
+  facts.interfaces = read_interface_facts(host);
+  facts.numa_nodes = read_nodes(host);
+  facts.processor = read_processor(host, {});
+  read_settings_facts(host, facts);
+  read_driver(host, facts);
+  return facts;
+}
+
+void add_port(const HostFacts& facts, SurveyDevice& device) {
+  for (const RdmaPortFacts& port : facts.rdma_ports)
+    if (device.name == port.device ||
+        device.name == port.device + ":" + std::to_string(port.port)) {
+      device.port_state = port.state;
+      device.link_layer = port.link_layer;
+      device.interface = port.interface;
+      if (!device.port) device.port = port.rate;
+    }
+  for (const InterfaceFacts& interface : facts.interfaces)
+    if (device.name == interface.name) device.port_state = interface.is_up ? "up" : "down";
+}
+
+}  // namespace
+
+void Survey::add_facts(HostFacts known) {
+  for (SurveyDevice& device : devices) {
+    const PciFunction* function = known.function(device.bus_id);
+    if (function != nullptr) {
+      device.trained = function->current;
+      if (!device.numa) device.numa = function->numa;
+    }
+    if (device.kind == SurveyDevice::Kind::kNic) add_port(known, device);
+    for (const GpuFacts& gpu : known.gpus)
+      if (device.kind == SurveyDevice::Kind::kGpu && !device.bus_id.empty() &&
+          gpu.bus_id == device.bus_id)
+        device.model = gpu.name;
+  }
+  caveats.insert(caveats.end(), known.caveats.begin(), known.caveats.end());
+  facts = std::move(known);
+}
+
+core::Result<Survey> survey_of(const core::Host& host) {
+  HostFacts facts = read_facts(host);
+  const auto machine = assemble(facts);
+  if (!machine) return machine.error();
+  auto survey = survey_of(*machine);
+  if (!survey) return survey.error();
+  survey->source = host.name();
+  survey->kind = host.is_real() ? "this-machine" : "recorded-machine";
+  survey->add_facts(std::move(facts));
+  return survey;
+}
+
+}  // namespace comm_probe::topology
