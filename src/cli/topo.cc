@@ -6,6 +6,7 @@
 
 #include "cli/facts_view.h"
 #include "cli/subcommands.h"
+#include "cli/topo_drawing.h"
 #include "cli/topo_source.h"
 #include "cli/topo_view.h"
 
@@ -27,21 +28,34 @@ std::string check_command(const From& from) {
   return command;
 }
 
-int show(const Shell& shell, const From& from) {
-  const auto survey = load_survey(from);
+struct TopoOptions {
+  From from = {};
+  std::string svg = {};  // of show
+};
+
+int show(const Shell& shell, const TopoOptions& options) {
+  const auto survey = load_survey(options.from);
   if (!survey) return shell.fail(survey.error());
+  if (!options.svg.empty())
+    if (const auto error = write_drawing(*survey, options.svg)) return shell.fail(*error);
   core::Document document = document_of(*survey);
   // Facts only: what the source left out is said, but nothing is concluded that it could limit.
   for (core::Caveat& caveat : document.caveats) caveat.limits = false;
   document.result = survey_json(*survey);
   document.verdict = survey_summary(*survey);
-  document.body = survey_blocks(*survey);
+  if (!options.svg.empty()) document.result["svg"] = options.svg;
+  if (const std::string art = drawing_text(*survey); !art.empty()) {
+    document.body = {
+        core::Heading{survey->machine ? "Tree (GB/s, one direction)" : "Groups, by the words"},
+        core::Preformatted{art}};
+  }
+  for (core::Block& block : survey_blocks(*survey)) document.body.push_back(std::move(block));
   const auto facts = facts_blocks(*survey);
   document.body.insert(document.body.end(), facts.begin(), facts.end());
   document.body.emplace_back(
       core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction; --explain "
                       "lists every path with its hops. next: " +
-                      check_command(from)});
+                      check_command(options.from)});
   if (!survey->roads.empty() && shell.explain()) {
     document.details.emplace_back(core::Heading{"Paths (GB/s)"});
     document.details.emplace_back(road_table(*survey));
@@ -53,8 +67,8 @@ int show(const Shell& shell, const From& from) {
   return shell.finish(document);
 }
 
-int check(const Shell& shell, const From& from) {
-  const auto survey = load_survey(from);
+int check(const Shell& shell, const TopoOptions& options) {
+  const auto survey = load_survey(options.from);
   if (!survey) return shell.fail(survey.error());
   core::Document document = document_of(*survey);
   const diagnose::TopoJudgement judgement = diagnose::judge_topology(*survey);
@@ -86,11 +100,13 @@ void add_topo(CLI::App& root, Shell& shell) {
     const char* name;
     const char* help;
     const char* example;
-    int (*action)(const Shell&, const From&);
+    int (*action)(const Shell&, const TopoOptions&);
   };
   constexpr Verb kVerbs[] = {
       {"show", "GPUs, NICs, CPUs and the paths between them",
-       "Example:\n  comm-probe topo show\n  nvidia-smi topo -m | comm-probe topo show --from -",
+       "Example:\n  comm-probe topo show --svg /tmp/topo.svg\n  nvidia-smi topo -m | comm-probe "
+       "topo "
+       "show --from -",
        show},
       {"check", "what is wrong with the topology",
        "Example:\n  comm-probe topo check\n  nvidia-smi topo -m | comm-probe topo check --from -",
@@ -98,12 +114,15 @@ void add_topo(CLI::App& root, Shell& shell) {
   };
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app->add_subcommand(verb.name, verb.help);
-    auto from = std::make_shared<From>();
-    add_from(*sub, *from);
+    auto options = std::make_shared<TopoOptions>();
+    add_from(*sub, options->from);
+    if (verb.action == show)
+      sub->add_option("--svg", options->svg, "also draw it, problems in red, into this SVG file")
+          ->type_name("FILE");
     sub->footer(verb.example);
     shell.add_common_flags(*sub);
-    sub->callback([&shell, from, action = verb.action] {
-      shell.run([&shell, from, action] { return action(shell, *from); });
+    sub->callback([&shell, options, action = verb.action] {
+      shell.run([&shell, options, action] { return action(shell, *options); });
     });
   }
 }

@@ -41,6 +41,7 @@ TopoJudgement judge_topology(const topology::Survey& survey) {
     judgement.checked.push_back({{"rule", rule.what}, {"outcome", outcome}});
     judgement.findings.insert(judgement.findings.end(), answer.findings.begin(),
                               answer.findings.end());
+    judgement.blamed.insert(judgement.blamed.end(), answer.blamed.begin(), answer.blamed.end());
     judgement.caveats.insert(judgement.caveats.end(), answer.caveats.begin(), answer.caveats.end());
   }
   return judgement;

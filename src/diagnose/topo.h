@@ -24,8 +24,16 @@ struct CheckedRule {
   std::string outcome = {};  // "fine", "1 finding", "not known from this source: no bus ids"
 };
 
+// A device that an error or a warning is about, for a drawing.
+struct Blame {
+  enum class Part { kDevice, kSlot, kNvlink };
+  int device = 0;  // index in the survey
+  Part part = Part::kDevice;
+};
+
 struct TopoJudgement {
   std::vector<core::Finding> findings = {};
+  std::vector<Blame> blamed = {};
   std::vector<core::Caveat> caveats = {};
   std::vector<CheckedRule> rules = {};
   core::Json checked = core::Json::array();

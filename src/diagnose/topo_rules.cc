@@ -97,6 +97,7 @@ RuleAnswer nvlink_complete(const Survey& survey) {
     finding.next = {"nvidia-smi nvlink -s", "nvidia-smi -q | grep -A3 Fabric",
                     "dmesg | grep -i -e xid -e nvlink", "systemctl status nvidia-fabricmanager"};
     answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({gpu, Blame::Part::kNvlink});
   }
   return answer;
 }
@@ -129,6 +130,7 @@ RuleAnswer nvlink_even(const Survey& survey) {
     finding.evidence = {evidence_of(survey, gpu, row_text(survey, gpu))};
     finding.next = {"nvidia-smi nvlink -s", "nvidia-smi nvlink -e"};
     answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({gpu, Blame::Part::kNvlink});
   }
   return answer;
 }
@@ -159,6 +161,7 @@ RuleAnswer nic_reached(const Survey& survey) {
     finding.confidence = Confidence::kCertain;
     finding.next = {"nvidia-smi topo -m", "ibv_devinfo -l"};
     answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({gpu, Blame::Part::kDevice});
   }
   return answer;
 }
@@ -196,7 +199,10 @@ RuleAnswer nic_near(const Survey& survey) {
                                                   survey.device(nic).name, road->printed))};
   finding.confidence = Confidence::kCertain;
   finding.next = {"comm-probe explain PXB", "lspci -tv"};
-  return {.findings = {std::move(finding)}};
+  RuleAnswer answer{.findings = {std::move(finding)}};
+  if (is_misplaced)
+    for (const int gpu : far) answer.blamed.push_back({gpu, Blame::Part::kDevice});
+  return answer;
 }
 
 RuleAnswer nic_shared(const Survey& survey) {
@@ -249,6 +255,7 @@ RuleAnswer nic_fits_slot(const Survey& survey) {
         fmt::format("link_speed {}, link_width {}", device.slot.speed, device.slot.width))};
     finding.next = {"lspci -vv -s " + bus_id};
     answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({port.second, Blame::Part::kSlot});
   }
   return answer;
 }
@@ -273,6 +280,7 @@ RuleAnswer slots_alike(const Survey& survey) {
         survey, gpu, fmt::format("link_speed {}, link_width {}", slot.first, slot.second))};
     finding.next = {"lspci -vv -s " + device.bus_id};
     answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({gpu, Blame::Part::kSlot});
   }
   return answer;
 }

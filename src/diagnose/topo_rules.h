@@ -9,6 +9,7 @@ namespace comm_probe::diagnose {
 
 struct RuleAnswer {
   std::vector<core::Finding> findings = {};
+  std::vector<Blame> blamed = {};
   std::vector<core::Caveat> caveats = {};
   std::optional<std::string> unknown = {};  // why the rule could not be applied
 };

@@ -56,6 +56,7 @@ std::optional<int> MachineSurvey::slot_of(int node) const {
 SurveyDevice MachineSurvey::device_of(int index) const {
   const Node& node = machine_.node(index);
   SurveyDevice device{.kind = Kind::kNic, .name = machine_.device_name(index), .host = node.host};
+  device.node = index;
   if (node.type() == NodeType::kGpu) {
     const Gpu& gpu = node.as<Gpu>();
     device.kind = Kind::kGpu;
@@ -191,6 +192,7 @@ Result<Survey> survey_of(const Machine& machine) {
   if (!paths) return paths.error();
   Survey survey = MachineSurvey(machine, *paths).make();
   survey.kind = "nccl-topology";
+  survey.machine = machine;
   return survey;
 }
 

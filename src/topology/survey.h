@@ -36,11 +36,12 @@ struct SurveyDevice {
   std::optional<std::uint64_t> line = {};  // in the source
   // A PCI function right under the CPU, without a switch or root port in between.
   bool is_on_root = false;
-  std::string model = {};       // "NVIDIA H200"
-  std::string port_state = {};  // of a NIC: "ACTIVE", "DOWN"; of an interface "up", "down"
-  std::string link_layer = {};  // "InfiniBand", "Ethernet"
-  std::string interface = {};   // of an RDMA device: "ens1f0np0"
-  PciLink trained = {};         // what the slot runs at now; `slot` is what it can do
+  std::string model = {};        // "NVIDIA H200"
+  std::string port_state = {};   // of a NIC: "ACTIVE", "DOWN"; of an interface "up", "down"
+  std::string link_layer = {};   // "InfiniBand", "Ethernet"
+  std::string interface = {};    // of an RDMA device: "ens1f0np0"
+  PciLink trained = {};          // what the slot runs at now; `slot` is what it can do
+  std::optional<int> node = {};  // of Survey::machine
 };
 
 struct Road {
@@ -62,6 +63,7 @@ struct Survey {
   std::vector<Road> roads = {};  // between GPUs, NICs and from those to CPUs; known ones only
   HostFacts facts = {};
   std::vector<core::Caveat> caveats = {};
+  std::optional<Machine> machine = {};  // where the source shows a graph
 
   // All devices must be known before the first road.
   void add(Road road);
