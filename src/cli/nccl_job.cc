@@ -1,0 +1,125 @@
+#include "cli/nccl_job.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/input.h"
+#include "topology/readers/nccl_xml.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Result;
+using topology::NcclVersion;
+
+constexpr int kOldestMinor = 18;
+constexpr int kNewestMinor = 30;
+// Of a release that is named without patch: above every patch level that exists.
+constexpr int kLastPatch = 99;
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+core::Error NcclJob::in_file(core::Error error) const {
+  if (error.where.file.empty()) error.where.file = input.path;
+  return error;
+}
+
+Result<nccl::Environment> parse_environment(const std::vector<std::string>& words) {
+  nccl::Environment environment;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return core::input_error(fmt::format("--env: '{}' is not NAME=VALUE", word));
+    environment[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<NcclVersion> parse_nccl_version(const std::string& text) {
+  if (text.empty()) return NcclVersion{};
+  const auto refused = [&] {
+    return core::input_error(
+        fmt::format("--version: '{}' is no NCCL release from 2.{} to 2.{}, expected 2.28 or 2.28.9",
+                    text, kOldestMinor, kNewestMinor));
+  };
+  std::vector<int> parts;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t dot = rest.find('.');
+    const auto part = number(rest.substr(0, dot));
+    if (!part || parts.size() == 3) return refused();
+    parts.push_back(*part);
+    if (dot == std::string_view::npos) break;
+    rest.remove_prefix(dot + 1);
+  }
+  if (parts.size() < 2 || parts[0] != 2 || parts[1] < kOldestMinor || parts[1] > kNewestMinor)
+    return refused();
+  const NcclVersion base;
+  if (parts.size() == 3) return NcclVersion{2, parts[1], parts[2]};
+  return parts[1] == base.minor ? base : NcclVersion{2, parts[1], kLastPatch};
+}
+
+CLI::Option* add_nccl_version(CLI::App& app, std::string& target) {
+  app.remove_option(app.get_version_ptr());
+  return app
+      .add_option("--version", target, "NCCL's release; only 2.28.9 is proven in every field")
+      ->type_name("2.28")
+      ->default_str("2.28.9");
+}
+
+void NcclJobRequest::add_to(CLI::App& app, Shell& shell) {
+  app.add_option("--topo", topo_, "NCCL topology XML (NCCL_TOPO_DUMP_FILE writes one)")
+      ->type_name("FILE")
+      ->required();
+  app.add_option("--nodes", nodes_, "nodes like this one in the job")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--env", env_, "an NCCL setting; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all();
+  const auto add_switch = [&](const char* name, std::optional<bool>& target, const char* help) {
+    app.add_option(name, target, fmt::format("{} (default: what the topology implies)", help))
+        ->type_name("0|1");
+  };
+  add_switch("--multicast", multicast_, "NVLink multicast works");
+  add_switch("--driver-p2p", driver_p2p_, "the driver allows P2P between all GPUs");
+  add_switch("--collnet", collnet_, "the network offers collective offload");
+  add_switch("--mnnvl", mnnvl_, "all hosts of the file are one NVLink domain");
+  shell.add_common_flags(app);
+  add_nccl_version(app, version_);
+}
+
+Result<NcclJob> NcclJobRequest::read() const {
+  const auto environment = parse_environment(env_);
+  if (!environment) return environment.error();
+  const auto version = parse_nccl_version(version_);
+  if (!version) return version.error();
+  auto input = core::Input::open(topo_);
+  if (!input) return input.error();
+  auto reading = topology::read_nccl_xml(*input, *version);
+  if (!reading) return reading.error();
+  NcclJob job;
+  job.input = {input->name(), "nccl-topology"};
+  job.caveats = std::move(reading->caveats);
+  job.environment = *environment;
+  job.version = *version;
+  job.machine = std::move(reading->machine);
+  job.job = nccl::implied_job(job.machine);
+  job.job.nodes = nodes_;
+  job.job.multicast = multicast_.value_or(job.job.multicast);
+  job.job.driver_p2p = driver_p2p_.value_or(job.job.driver_p2p);
+  job.job.collnet = collnet_.value_or(job.job.collnet);
+  job.job.mnnvl = mnnvl_.value_or(job.job.mnnvl);
+  return job;
+}
+
+}  // namespace comm_probe::cli

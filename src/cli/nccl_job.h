@@ -1,0 +1,52 @@
+// What `nccl plan` and `nccl choose` are asked about: a topology file, a number of nodes, NCCL
+// settings and version, and four facts that a file cannot say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/shell.h"
+#include "nccl/nccl.h"
+
+namespace comm_probe::cli {
+
+struct NcclJob {
+  core::InputRecord input = {};
+  std::vector<core::Caveat> caveats = {};
+  nccl::Environment environment = {};
+  topology::NcclVersion version = {};
+  topology::Machine machine = {};
+  nccl::Job job = {};
+
+  // The error with the file's name, where it has none of its own.
+  core::Error in_file(core::Error error) const;
+};
+
+class NcclJobRequest {
+ public:
+  // With the common flags.
+  void add_to(CLI::App& app, Shell& shell);
+  // Reads the file. Fails where it is no NCCL topology, or --env or --version is malformed.
+  core::Result<NcclJob> read() const;
+
+ private:
+  std::string topo_ = {};
+  int nodes_ = 1;
+  std::vector<std::string> env_ = {};
+  std::string version_ = {};
+  // Absent: what the topology implies.
+  std::optional<bool> multicast_ = {};
+  std::optional<bool> driver_p2p_ = {};
+  std::optional<bool> collnet_ = {};
+  std::optional<bool> mnnvl_ = {};
+};
+
+// "NAME=VALUE" words; the last one of a name wins.
+core::Result<nccl::Environment> parse_environment(const std::vector<std::string>& words);
+// "2.28.9", "2.28" (its last release); fails outside 2.18 .. 2.30.
+core::Result<topology::NcclVersion> parse_nccl_version(const std::string& text);
+// Takes the place of the program's own --version, which add_common_flags has put there.
+CLI::Option* add_nccl_version(CLI::App& app, std::string& target);
+
+}  // namespace comm_probe::cli
