@@ -7,6 +7,7 @@
 
 #include "cli/bench_request.h"
 #include "cli/bench_view.h"
+#include "cli/fit_view.h"
 #include "cli/subcommands.h"
 #include "core/units.h"
 #include "measure/local_ledger.h"
@@ -16,7 +17,6 @@ namespace comm_probe::cli {
 namespace {
 
 using core::Document;
-using core::Json;
 using measure::Run;
 
 std::optional<model::Fit> fit_of(const Run& run) {
@@ -24,25 +24,6 @@ std::optional<model::Fit> fit_of(const Run& run) {
   for (const measure::Row& row : run.rows)
     if (row.bytes.count() > 0) points.push_back({row.bytes, row.out_of_place.time});
   return model::fit_line(points, model::ring_shape(run.plan.op, run.plan.ranks));
-}
-
-Json fit_json(const model::Fit& fit) {
-  const auto known = [](bool is_known, double value) {
-    return is_known ? core::json_number(value) : Json(nullptr);
-  };
-  return {{"alpha_us", known(fit.latency_known, fit.alpha.in_us())},
-          {"beta_GBps", known(fit.beta_known, fit.beta.in_GBps())},
-          {"knee_bytes", core::json_bytes(fit.knee)},
-          {"plateau90_bytes", core::json_bytes(fit.plateau90)},
-          {"plateau_busbw_GBps", known(fit.beta_known, fit.beta.in_GBps())},
-          {"r2", core::json_number(fit.r2)}};
-}
-
-std::string fit_sentence(const model::Fit& fit) {
-  return fmt::format("fit: alpha {}, beta {}, knee {}, 90 % of the plateau from {}, r2 {}",
-                     core::format_duration(fit.alpha), core::format_bandwidth(fit.beta),
-                     core::format_bytes(fit.knee), core::format_bytes(fit.plateau90),
-                     core::format_number(fit.r2));
 }
 
 Document document_of(const Run& run) {
@@ -53,8 +34,8 @@ Document document_of(const Run& run) {
                      {"rows", bench_rows(run)}};
   document.body.emplace_back(core::Preformatted{nccl_tests_table(run)});
   if (const auto fit = fit_of(run)) {
-    document.result["fit"] = fit_json(*fit);
-    document.body.emplace_back(core::Paragraph{fit_sentence(*fit)});
+    document.result["fit"] = fit_json(*fit, std::nullopt);
+    document.body.emplace_back(core::Paragraph{"fit: " + fit_sentence(*fit)});
   }
   const diagnose::BenchJudgement judgement = diagnose::judge_bench(run);
   document.findings = judgement.findings;

@@ -116,6 +116,7 @@ Json bench_rows(const Run& run) {
                       {"busbw_GBps", core::json_number(algbw * factor)},
                       {"wrong", timing.wrong ? Json(*timing.wrong) : Json(nullptr)},
                       {"algorithm", algorithm_name(row.algorithm)},
+                      {"stores", timing.streaming ? "streaming" : "cached"},
                       {"predicted_us", row.predicted && !in_place
                                            ? core::json_number(row.predicted->time().in_us())
                                            : Json(nullptr)},

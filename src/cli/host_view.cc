@@ -109,6 +109,11 @@ std::string devices_line(const HostTopology& host) {
   return line;
 }
 
+bool moves_messages(measure::LinkKind kind) {
+  return kind == measure::LinkKind::kCopy || kind == measure::LinkKind::kExchange ||
+         kind == measure::LinkKind::kRelay;
+}
+
 Json link_json(const measure::HostLink& link) {
   const measure::Summary& s = link.seconds;
   return {{"name", link.name},
@@ -122,6 +127,8 @@ Json link_json(const measure::HostLink& link) {
           {"p10_us", core::json_number(s.p10 * 1e6)},
           {"median_us", core::json_number(s.median * 1e6)},
           {"p90_us", core::json_number(s.p90 * 1e6)},
+          {"stores",
+           moves_messages(link.kind) ? Json(link.streaming ? "streaming" : "cached") : Json()},
           {"basis", "measured"},
           {"source", link.alpha ? link.alpha->source : link.beta->source}};
 }

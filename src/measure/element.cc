@@ -7,16 +7,15 @@ namespace {
 
 struct ElementRow {
   Element element;
-  std::size_t bytes;
   const char* name;
   std::string_view short_name;
 };
-constexpr std::array<ElementRow, 6> kElements = {{{Element::kF32, 4, "float", "f32"},
-                                                  {Element::kF64, 8, "double", "f64"},
-                                                  {Element::kBf16, 2, "bfloat16", "bf16"},
-                                                  {Element::kF16, 2, "half", "f16"},
-                                                  {Element::kI32, 4, "int32", "i32"},
-                                                  {Element::kU8, 1, "uint8", "u8"}}};
+constexpr std::array<ElementRow, 6> kElements = {{{Element::kF32, "float", "f32"},
+                                                  {Element::kF64, "double", "f64"},
+                                                  {Element::kBf16, "bfloat16", "bf16"},
+                                                  {Element::kF16, "half", "f16"},
+                                                  {Element::kI32, "int32", "i32"},
+                                                  {Element::kU8, "uint8", "u8"}}};
 
 const ElementRow& row_of(Element element) {
   for (const ElementRow& row : kElements)
@@ -26,7 +25,6 @@ const ElementRow& row_of(Element element) {
 
 }  // namespace
 
-std::size_t element_bytes(Element element) { return row_of(element).bytes; }
 const char* element_name(Element element) { return row_of(element).name; }
 
 std::optional<Element> element_from_name(std::string_view name) {

@@ -53,7 +53,7 @@ LocalWork one_shot(const LocalCase& asked, const Shape& s) {
     case Op::kAllReduce:
       return {.flags = 1,
               .legs = one_post_many_reads(s, s.bytes, "exchange"),
-              .reduced = s.bytes * s.others,
+              .reduced_sent = s.bytes * s.others,
               .flags_from = step};
     case Op::kAllGather:
       return {.flags = 1,
@@ -129,7 +129,7 @@ LocalWork recursive_doubling(const Shape& s) {
   const double steps = is_power ? s.doublings : s.doublings + 1;  // the odd ones join and are told
   return {.flags = steps * s.chunks,
           .legs = {{steps, s.bytes, "doubling"}},
-          .reduced = s.bytes * steps,
+          .reduced_sent = s.bytes * steps,
           .flags_from = fmt::format("{} steps of {} chunks", steps, s.chunks)};
 }
 
@@ -213,6 +213,7 @@ struct Curves {
   model::TimeCurve exchange = {};
   model::TimeCurve copy = {};
   model::TimeCurve reduce = {};
+  model::TimeCurve reduce_sent = {};
   model::TimeCurve relay = {};
 };
 
@@ -223,7 +224,10 @@ Curves curves_of(const HostLinks& links) {
     return model::TimeCurve(points);
   };
   return {links.transfers.empty() ? links.flag : links.transfers.front().exchange,
-          curve(&TransferCost::exchange), curve(&TransferCost::copy), curve(&TransferCost::reduce),
+          curve(&TransferCost::exchange),
+          curve(&TransferCost::copy),
+          curve(&TransferCost::reduce),
+          curve(&TransferCost::reduce_sent),
           curve(&TransferCost::relay)};
 }
 
@@ -270,10 +274,17 @@ void add_legs(model::Ledger& ledger, const std::vector<Leg>& legs, const Moving&
 void add_arithmetic(model::Ledger& ledger, const LocalWork& work, const Curves& curves) {
   const Bytes whole = ledger.collective.bytes;
   if (whole.count() <= 0) return;
-  const Duration sum = std::max(Duration(), curves.reduce.at(whole) - curves.copy.at(whole));
-  add_bytes_term(ledger, "additions", work.reduced, sum * (work.reduced / whole),
+  const Duration copy = curves.copy.at(whole);
+  const auto beyond_copy = [&](const model::TimeCurve& reduce) {
+    return std::max(Duration(), reduce.at(whole) - copy);
+  };
+  add_bytes_term(ledger, "additions", work.reduced,
+                 beyond_copy(curves.reduce) * (work.reduced / whole),
                  "beyond the copy that would be made anyway");
-  add_bytes_term(ledger, "own part", work.copied, curves.copy.at(whole) * (work.copied / whole),
+  add_bytes_term(ledger, "additions", work.reduced_sent,
+                 beyond_copy(curves.reduce_sent) * (work.reduced_sent / whole),
+                 "beyond the copy that would be made anyway, own part still in the caches");
+  add_bytes_term(ledger, "own part", work.copied, copy * (work.copied / whole),
                  "from buffer to buffer");
 }
 

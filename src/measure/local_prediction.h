@@ -2,18 +2,19 @@
 // has measured; nothing here is fitted to `bench`.
 //
 //   time = flags * alpha + sum over legs of (X(w) - alpha) + sum over relays of (M(w) - alpha)
-//        + reduced * (R(w) - C(w)) / w + copied * C(w) / w
+//        + reduced * (R(w) - C(w)) / w + reduced_sent * (S(w) - C(w)) / w + copied * C(w) / w
 //   alpha  X(8 B): both ranks post one line and wait for the other's
 //   X(w)   exchange: both send w bytes through shared memory and receive w bytes
 //   M(w)   relay: both receive w bytes, add their own, keep the sum and send it on
 //   R, C   result = own + window, result = window: their difference is the cost of the additions
+//   S      the same as R with own still in the caches, because it was just sent
 //
 // A leg is a message that the slowest rank sends and one that it receives; half a leg is only one
 // of both. How many flags, legs and additions an algorithm has stands in local_prediction.cc, from
 // engines/local. Not priced: more ranks than cores, because ranks then take turns.
 //
 // Worked example (tests/unit/measure/local_prediction_test.cc): alpha 0.2 us, X(1 KiB) = 0.7 us,
-// R - C = 0.1 us: one-shot all_reduce of 1 KiB on 2 ranks is 0.2 + 0.5 + 0.1 = 0.8 us.
+// S - C = 0.08 us: one-shot all_reduce of 1 KiB on 2 ranks is 0.2 + 0.5 + 0.08 = 0.78 us.
 #pragma once
 
 #include <string>
@@ -44,9 +45,10 @@ struct LocalWork {
   double flags = 0;  // that somebody waits for
   std::vector<Leg> legs = {};
   std::vector<Leg> relays = {};
-  core::Bytes reduced = {};     // beside the relays
-  core::Bytes copied = {};      // own part, from buffer to buffer
-  std::string flags_from = {};  // where the number of flags comes from
+  core::Bytes reduced = {};       // beside the relays
+  core::Bytes reduced_sent = {};  // additions to what was just sent
+  core::Bytes copied = {};        // own part, from buffer to buffer
+  std::string flags_from = {};    // where the number of flags comes from
 };
 
 // Fails (nothing to do with input) where the engine has no such combination, or it cannot be

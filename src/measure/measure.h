@@ -64,6 +64,7 @@ struct Timing {
   core::Duration slowest = {};
   std::int64_t preemptions = 0;  // of all ranks, by other processes, while the blocks ran
   int iterations = 0;            // per block
+  bool streaming = false;        // messages were written past the caches, which was faster
   std::optional<std::uint64_t> wrong = {};  // elements, of all ranks; absent: not checked
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "measure/engines/local/call.h"
+#include "measure/engines/local/store_choice.h"
 #include "measure/link/crew.h"
 #include "measure/link/phases.h"
 
@@ -16,7 +17,7 @@ using local::Comm;
 using local::PrivateMemory;
 
 // What is recorded per message: series = kSeries * message index + phase.
-enum Phase { kOneWay, kExchange, kCopy, kReduce, kRelay };
+enum Phase { kOneWay, kExchange, kCopy, kReduce, kReduceSent, kRelay, kStreams };
 constexpr int kSeries = 8;
 // Private memory that stands for the ring of slots where the arithmetic is timed alone.
 constexpr std::size_t kWindow = 128 << 10;
@@ -95,6 +96,15 @@ void reduce_alone(const Side& s) {
   });
 }
 
+// result = window + window: what was just sent is still in the caches
+void reduce_sent_alone(const Side& s) {
+  const auto sum = s.comm.loops().reduction(Element::kF32, Reduction::kSum);
+  for_each_chunk(s, [&](std::size_t at, std::size_t bytes) {
+    sum(s.result + at, nullptr, s.window + (at + kWindow / 2) % kWindow, s.window + at % kWindow,
+        bytes / 4);
+  });
+}
+
 // Receives a message, adds its own, keeps the sum and sends it on. Both do so, with as many chunks
 // under way as the engine keeps: one of a short message, two of a long one.
 class Relay {
@@ -109,7 +119,9 @@ class Relay {
     // every chunk is as long as the first: they follow each other across repetitions
     for (std::size_t at = 0; at + piece() <= s_.bytes; at += piece()) {
       std::byte* slot = s_.comm.board().reserve(piece());
-      sum(s_.result + at, slot, s_.own + at, peer().wait(piece()), piece() / 4);
+      const bool streams = s_.comm.streams(piece());
+      sum(s_.result + at, streams ? nullptr : slot, s_.own + at, peer().wait(piece()), piece() / 4);
+      if (streams) s_.comm.loops().copy_streaming(slot, s_.result + at, piece());
       peer().release();
       s_.comm.board().post();
     }
@@ -131,6 +143,7 @@ void run_block(const Side& s) {
   time_phase(s, kExchange, [&s] { exchange(s); });
   time_phase(s, kCopy, [&s] { copy_alone(s); });
   time_phase(s, kReduce, [&s] { reduce_alone(s); });
+  time_phase(s, kReduceSent, [&s] { reduce_sent_alone(s); });
   const Relay relay(s);
   relay.start();
   time_phase(s, kRelay, [&relay] { relay.run(); });
@@ -158,6 +171,8 @@ void run_member(Member& member, Comm& comm, const ChannelPlan& plan) {
                     window->data(),
                     static_cast<int>(m) * kSeries,
                     static_cast<int>(std::clamp(repetitions, 1.0, 2000.0))};
+    local::use_faster_stores(comm, side.bytes, [&side] { exchange(side); });
+    member.record(side.series + kStreams, comm.stores() == local::Stores::kStreaming ? 1 : 0);
     const double budget = plan.blocks.budget.in_seconds();
     for (int block = 0; block < plan.blocks.blocks && member.wants_more(block, budget); ++block)
       run_block(side);
@@ -187,7 +202,9 @@ core::Result<Channel> time_channel(const ChannelPlan& plan) {
     const int series = static_cast<int>(m) * kSeries;
     channel.times.push_back({plan.messages[m], summarize(records->of(0, series + kOneWay)),
                              both(*records, series + kExchange), both(*records, series + kCopy),
-                             both(*records, series + kReduce), both(*records, series + kRelay)});
+                             both(*records, series + kReduce), both(*records, series + kReduceSent),
+                             both(*records, series + kRelay),
+                             records->of(0, series + kStreams) == std::vector<double>{1}});
   }
   return channel;
 }

@@ -120,7 +120,8 @@ void add_channel_links(Measuring& m, const ChannelTimes& times, const std::strin
                            measured_rate(times.message.count(), seconds.median, how),
                            level,
                            times.message,
-                           seconds});
+                           seconds,
+                           times.streaming});
   };
   link(LinkKind::kCopy, times.one_way, "w / time of a message one way and its acknowledgement");
   link(LinkKind::kExchange, times.exchange, "w / time of a message both ways at once");
@@ -130,8 +131,8 @@ void add_channel_links(Measuring& m, const ChannelTimes& times, const std::strin
 
 TransferCost cost_of(const ChannelTimes& times) {
   const auto median = [](const Summary& s) { return Duration::from_seconds(s.median); };
-  return {times.message, median(times.exchange), median(times.copy), median(times.reduce),
-          median(times.relay)};
+  return {times.message,        median(times.exchange),    median(times.copy),
+          median(times.reduce), median(times.reduce_sent), median(times.relay)};
 }
 
 std::optional<core::Error> add_channel(Measuring& m) {

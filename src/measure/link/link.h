@@ -12,12 +12,13 @@
 //   memory      read, write, copy of arrays beyond every cache; bytes of the array per second
 //   tcp         loopback: ping-pong of one byte (half of it), stream one way and both ways
 //
-// Messages travel through the streams of the local engine (engines/local/stream.h): four slots of a
-// header line and 32 KiB; up to 56 bytes ride in the header. State of the caches: steady. Every
-// repetition uses the same own buffer and the same result of w bytes; slots were last written by
-// one process and are then read by the other. The level is named by where this stays: L1 or L2 when
-// 3w fit (own, result, slots), L3 when both processes' 4w fit, memory beyond. Rates of several CPUs
-// are sums.
+// Messages travel through the streams of the local engine (engines/local/stream.h): a ring of slots
+// of a header line and 32 KiB, 1 MiB in all; up to 56 bytes ride in the header. They are written
+// into the caches or past them, whichever a trial finds faster (engines/local/store_choice.h).
+// State of the caches: steady. Every repetition uses the same own buffer and the same result of w
+// bytes; slots were last written by one process and are then read by the other. The level is named
+// by where this stays: L1 or L2 when 3w fit (own, result, slots), L3 when both processes' 4w fit,
+// memory beyond. Rates of several CPUs are sums.
 //
 // Worked example (tests/unit/measure/host_links_test.cc): caches of 32 KiB, 1 MiB, 32 MiB: w of
 // 10 KiB is L1, 11 KiB L2, 342 KiB L3, 9 MiB memory.
@@ -47,15 +48,17 @@ struct HostLink {
   std::string level = {};  // "L1" "L2" "L3" "memory"; empty where it has no meaning
   std::optional<core::Bytes> working_set = {};  // w
   Summary seconds = {};                         // what was timed
+  bool streaming = false;  // messages were written past the caches, which was faster
 };
 
 // What a message of w bytes costs, and what arithmetic on w bytes costs beside it.
 struct TransferCost {
   core::Bytes message = {};
-  core::Duration exchange = {};  // both send, both receive
-  core::Duration copy = {};      // window -> result, without any transfer
-  core::Duration reduce = {};    // result = own + window, without any transfer
-  core::Duration relay = {};     // receive, add own, keep and send on
+  core::Duration exchange = {};     // both send, both receive
+  core::Duration copy = {};         // window -> result, without any transfer
+  core::Duration reduce = {};       // result = own + window, without any transfer
+  core::Duration reduce_sent = {};  // the same, own still in the caches from sending it
+  core::Duration relay = {};        // receive, add own, keep and send on
 };
 
 struct LinkContext {

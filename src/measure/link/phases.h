@@ -27,11 +27,13 @@ struct ChannelPlan {
 };
 struct ChannelTimes {
   core::Bytes message = {};
-  Summary one_way = {};   // sent, received, acknowledged by a flag
-  Summary exchange = {};  // both send and both receive
-  Summary copy = {};      // out of a window in the caches into the result, both at once
-  Summary reduce = {};    // result = own + window, both at once
-  Summary relay = {};     // receive, add own, keep and send on, both at once
+  Summary one_way = {};      // sent, received, acknowledged by a flag
+  Summary exchange = {};     // both send and both receive
+  Summary copy = {};         // out of a window in the caches into the result, both at once
+  Summary reduce = {};       // result = own + window, both at once
+  Summary reduce_sent = {};  // result = window + window, both at once
+  Summary relay = {};        // receive, add own, keep and send on, both at once
+  bool streaming = false;    // messages were written past the caches
 };
 struct Channel {
   std::vector<ChannelTimes> times = {};

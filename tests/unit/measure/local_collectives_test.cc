@@ -1,6 +1,7 @@
 // Every op x algorithm x element x reduction x number of ranks on small odd sizes, against data
 // whose result is known, and against a sum in double for random data.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "local_team.h"
 #include "measure/engines/local/algorithms.h"
 #include "measure/engines/local/known_data.h"
+#include "measure/engines/local/store_choice.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -84,12 +86,20 @@ void run_all_cases(Comm& comm, Tally& tally) {
       }
 }
 
-class Collectives : public testing::TestWithParam<int> {};
+struct Team {
+  int ranks;
+  Stores stores;
+};
+void PrintTo(const Team& team, std::ostream* out) {
+  *out << team.ranks << " ranks, " << (team.stores == Stores::kCached ? "cached" : "streaming");
+}
+class Collectives : public testing::TestWithParam<Team> {};
 
 TEST_P(Collectives, ResultsOfKnownDataAreRightBitForBit) {
   const Cells cells(2);
-  const Ended ended = in_processes(GetParam(), [&](Comm& comm) {
+  const Ended ended = in_processes(GetParam().ranks, [&](Comm& comm) {
     Tally tally;
+    comm.use(GetParam().stores);
     run_all_cases(comm, tally);
     cells[0] += tally.wrong;
     cells[1] += tally.calls;
@@ -98,7 +108,49 @@ TEST_P(Collectives, ResultsOfKnownDataAreRightBitForBit) {
   EXPECT_EQ(cells[0], 0u);
   EXPECT_GT(cells[1], 1000u);
 }
-INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 8));
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives,
+                         testing::Values(Team{1, Stores::kCached}, Team{2, Stores::kCached},
+                                         Team{3, Stores::kCached}, Team{4, Stores::kCached},
+                                         Team{5, Stores::kCached}, Team{8, Stores::kCached},
+                                         Team{2, Stores::kStreaming}, Team{3, Stores::kStreaming},
+                                         Team{5, Stores::kStreaming}));
+
+// All ranks end with the same kind, whichever it is; what is too short to stream stays cached.
+TEST(StoreChoice, IsOneForAllRanks) {
+  const Cells cells(4);
+  const Ended ended = in_processes(2, [&](Comm& comm) {
+    std::vector<std::byte> send(65536), recv(65536);
+    const Call call = {.count = 65536 / 4, .send = send.data(), .recv = recv.data()};
+    const auto once = [&] { one_shot_all_reduce(comm, call); };
+    use_faster_stores(comm, 65536, once);
+    cells[static_cast<std::size_t>(comm.rank())] = comm.stores() == Stores::kStreaming ? 1 : 2;
+    comm.use(Stores::kStreaming);
+    use_faster_stores(comm, kLeastStreamed - 1, once);
+    cells[static_cast<std::size_t>(2 + comm.rank())] = comm.stores() == Stores::kStreaming ? 1 : 2;
+  });
+  EXPECT_TRUE(ended.ok());
+  EXPECT_NE(cells[0], 0u);
+  EXPECT_EQ(cells[0], cells[1]);
+  EXPECT_EQ(cells[2], 2u);
+  EXPECT_EQ(cells[3], 2u);
+}
+
+// The trial is what decides: the kind that is made slow is not taken.
+TEST(StoreChoice, TakesTheFasterKind) {
+  for (const Stores slow : {Stores::kCached, Stores::kStreaming}) {
+    const Cells cells(2);
+    const Ended ended = in_processes(2, [&](Comm& comm) {
+      use_faster_stores(comm, 1 << 20, [&] {
+        comm.barrier();
+        if (comm.stores() == slow) ::usleep(2000);
+      });
+      cells[static_cast<std::size_t>(comm.rank())] = comm.stores() == slow ? 1 : 2;
+    });
+    EXPECT_TRUE(ended.ok());
+    EXPECT_EQ(cells[0], 2u);
+    EXPECT_EQ(cells[1], 2u);
+  }
+}
 
 double loaded(Element element, const std::byte* at) {
   if (element == Element::kF64) {

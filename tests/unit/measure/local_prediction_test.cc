@@ -13,13 +13,18 @@ using core::Duration;
 using model::Algorithm;
 using model::Op;
 
-// alpha 0.2 us, 0.5 us per KiB through shared memory, 0.6 relayed, 0.1 for the additions
+// alpha 0.2 us, 0.5 us per KiB through shared memory, 0.6 relayed, 0.1 for the additions, 0.08 to
+// what was just sent
 HostLinks made_up_links() {
   HostLinks links;
   const auto cost = [](Bytes bytes) {
     const double kib = bytes.count() / 1024;
-    return TransferCost{bytes, Duration::from_us(0.2 + 0.5 * kib), Duration::from_us(0.05 * kib),
-                        Duration::from_us(0.15 * kib), Duration::from_us(0.2 + 0.6 * kib)};
+    return TransferCost{bytes,
+                        Duration::from_us(0.2 + 0.5 * kib),
+                        Duration::from_us(0.05 * kib),
+                        Duration::from_us(0.15 * kib),
+                        Duration::from_us(0.13 * kib),
+                        Duration::from_us(0.2 + 0.6 * kib)};
   };
   TransferCost alpha = cost(8_B);
   alpha.exchange = Duration::from_us(0.2);
@@ -37,7 +42,14 @@ Duration predicted(Op op, Algorithm algorithm, Bytes bytes) {
 
 // one flag, the message in and out, the additions: the worked example of local_prediction.h
 TEST(LocalPrediction, OneShotIsOneExchangeAndTheAdditions) {
-  EXPECT_NEAR(predicted(Op::kAllReduce, Algorithm::kOneShot, 1_KiB).in_us(), 0.2 + 0.5 + 0.1, 1e-6);
+  EXPECT_NEAR(predicted(Op::kAllReduce, Algorithm::kOneShot, 1_KiB).in_us(), 0.2 + 0.5 + 0.08,
+              1e-6);
+}
+
+// the root of a reduce has sent nothing: its own part comes from memory
+TEST(LocalPrediction, AdditionsToWhatWasNotSentCostMore) {
+  EXPECT_NEAR(predicted(Op::kReduce, Algorithm::kOneShot, 1_KiB).in_us(), 0.2 + 0.5 * 0.5 + 0.1,
+              0.011);
 }
 
 // two flags, half the message exchanged, half relayed (which includes the additions)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 #include "measure/element.h"
@@ -44,15 +45,36 @@ inline Piece part_of(Piece whole, int index, int parts) {
 }
 
 // A message cut into chunks of at most `chunk` elements. No element: no chunk.
-struct Chunks {
-  Piece whole = {};
-  std::size_t chunk = 1;
-  std::size_t size() const { return (whole.count + chunk - 1) / chunk; }
+class Chunks {
+ public:
+  Chunks(Piece whole, std::size_t chunk)
+      : whole_(whole),
+        chunk_(chunk),
+        size_(whole.count <= chunk ? (whole.count > 0 ? 1 : 0)
+                                   : (whole.count + chunk - 1) / chunk) {}
+  std::size_t size() const { return size_; }
   Piece operator[](std::size_t index) const {
-    const std::size_t skipped = index * chunk;
-    return {whole.first + skipped, std::min(chunk, whole.count - skipped)};
+    const std::size_t skipped = index * chunk_;
+    return {whole_.first + skipped, std::min(chunk_, whole_.count - skipped)};
   }
+
+ private:
+  Piece whole_;
+  std::size_t chunk_;
+  std::size_t size_;
 };
+
+// Elements in a chunk of `bytes`.
+inline std::size_t chunk_elements(std::size_t bytes, const Call& call) {
+  return bytes >> std::countr_zero(element_bytes(call.element));
+}
+// The whole call in the chunks of the boards, or of the streams between pairs.
+inline Chunks board_chunks(const Comm& comm, const Call& call) {
+  return {{0, call.count}, chunk_elements(comm.chunks().board, call)};
+}
+inline Chunks pair_chunks(const Comm& comm, const Call& call) {
+  return {{0, call.count}, chunk_elements(comm.chunks().pair, call)};
+}
 
 // dst[i] = a[i] op b[i]; dst2 (may be null) gets the same.
 struct Operands {
@@ -69,16 +91,23 @@ inline void finish(Comm& comm, const Call& call, std::byte* data, std::size_t co
   if (call.reduction == Reduction::kAvg && data != nullptr)
     comm.loops().scale[static_cast<int>(call.element)](data, count, comm.ranks());
 }
+// A reduction whose result stays here (dst) and goes into a slot (dst2). Streamed, it is made here
+// and copied on from the caches.
+inline void reduce_and_keep(Comm& comm, const Call& call, const Operands& o, std::size_t count) {
+  if (o.dst2 == nullptr || !comm.streams(call.bytes(count))) return reduce(comm, call, o, count);
+  reduce(comm, call, {o.dst, nullptr, o.a, o.b}, count);
+  comm.loops().copy_streaming(o.dst2, o.dst, call.bytes(count));
+}
 // The last reduction of an element.
 inline void reduce_last(Comm& comm, const Call& call, const Operands& o, std::size_t count) {
-  reduce(comm, call, o, count);
+  reduce_and_keep(comm, call, o, count);
   finish(comm, call, o.dst, count);
   finish(comm, call, o.dst2, count);
 }
 
 // One message: copied into the stream, and out of it.
 inline void post_copy(Comm& comm, Outbox& to, const std::byte* data, std::size_t bytes) {
-  comm.loops().copy(to.reserve(bytes), data, bytes);
+  comm.copy_into_slot(bytes)(to.reserve(bytes), data, bytes);
   to.post();
 }
 inline void take_copy(Comm& comm, Inbox& from, std::byte* data, std::size_t bytes) {

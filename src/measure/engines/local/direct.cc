@@ -8,7 +8,7 @@ void direct_all_to_all(Comm& comm, const Call& call) {
   const auto place = [&](int rank, Piece chunk) {
     return static_cast<std::size_t>(rank) * call.count + chunk.first;
   };
-  const Chunks chunks = {{0, call.count}, comm.chunks().pair / element_bytes(call.element)};
+  const Chunks chunks = pair_chunks(comm, call);
   for (std::size_t at = 0; at < chunks.size(); ++at) {
     const Piece chunk = chunks[at];
     const std::size_t bytes = call.bytes(chunk.count);
@@ -35,7 +35,7 @@ void direct_send_recv(Comm& comm, const Call& call) {
     if (call.recv != call.send) comm.loops().copy(call.recv, call.send, call.bytes(call.count));
     return;
   }
-  const Chunks chunks = {{0, call.count}, comm.chunks().pair / element_bytes(call.element)};
+  const Chunks chunks = pair_chunks(comm, call);
   for (std::size_t at = 0; at < chunks.size(); ++at) {
     const std::size_t bytes = call.bytes(chunks[at].count);
     post_copy(comm, comm.to(to), call.sent(chunks[at].first), bytes);

@@ -104,6 +104,7 @@ Timing timing_of(const Plan& plan, const SampleTable& table, std::size_t step, b
   timing.fastest = core::Duration::from_seconds(blocks.front());
   timing.slowest = core::Duration::from_seconds(blocks.back());
   timing.iterations = table.at(step, in_place, 0).iterations;
+  timing.streaming = table.at(step, in_place, 0).streaming;
   for (int rank = 0; rank < plan.ranks; ++rank)
     timing.preemptions += table.at(step, in_place, rank).preemptions;
   if (plan.check) timing.wrong = 0;

@@ -52,11 +52,17 @@ void keep_own(Comm& comm, const Call& call, std::byte* recv, std::size_t count) 
   if (recv != call.send) comm.loops().copy(recv, call.send, call.bytes(count));
 }
 
-Chunks board_chunks(Comm& comm, const Call& call) {
-  return {{0, call.count}, comm.chunks().board / element_bytes(call.element)};
-}
-Chunks pair_chunks(Comm& comm, const Call& call) {
-  return {{0, call.count}, comm.chunks().pair / element_bytes(call.element)};
+// Our operand and what all others sent us, into `result`.
+void reduce_from_pairs(Comm& comm, const Call& call, const std::byte* own, std::byte* result,
+                       std::size_t count) {
+  const std::byte* so_far = own;
+  for (int step = 1; step < comm.ranks(); ++step) {
+    Inbox& from = comm.from((comm.rank() + step) % comm.ranks());
+    reduce(comm, call, {result, nullptr, so_far, from.wait(call.bytes(count))}, count);
+    from.release();
+    so_far = result;
+  }
+  finish(comm, call, result, count);
 }
 
 }  // namespace
@@ -99,18 +105,10 @@ void one_shot_reduce_scatter(Comm& comm, const Call& call) {
     }
   };
   const auto take = [&](Piece chunk) {
-    const std::byte* so_far = call.sent(part(comm.rank()) + chunk.first);
-    std::byte* result = call.received(chunk.first);
-    for (int step = 1; step < comm.ranks(); ++step) {
-      Inbox& from = comm.from((comm.rank() + step) % comm.ranks());
-      reduce(comm, call, {result, nullptr, so_far, from.wait(call.bytes(chunk.count))},
-             chunk.count);
-      from.release();
-      so_far = result;
-    }
-    if (comm.ranks() == 1) keep_own(comm, call, call.recv, call.count);
-    finish(comm, call, result, chunk.count);
+    reduce_from_pairs(comm, call, call.sent(part(comm.rank()) + chunk.first),
+                      call.received(chunk.first), chunk.count);
   };
+  if (comm.ranks() == 1) return keep_own(comm, call, call.recv, call.count);
   if (chunks.size() > 0) post(chunks[0]);
   for (std::size_t at = 0; at < chunks.size(); ++at) {
     if (at + 1 < chunks.size()) post(chunks[at + 1]);
@@ -137,20 +135,11 @@ void one_shot_reduce(Comm& comm, const Call& call) {
   if (comm.ranks() == 1) return keep_own(comm, call, call.recv, call.count);
   for (std::size_t at = 0; at < chunks.size(); ++at) {
     const Piece chunk = chunks[at];
-    const std::byte* so_far = call.sent(chunk.first);
-    if (!is_root) {
-      post_copy(comm, comm.to(call.root), so_far, call.bytes(chunk.count));
-      continue;
-    }
-    std::byte* result = call.received(chunk.first);
-    for (int step = 1; step < comm.ranks(); ++step) {
-      Inbox& from = comm.from((comm.rank() + step) % comm.ranks());
-      reduce(comm, call, {result, nullptr, so_far, from.wait(call.bytes(chunk.count))},
-             chunk.count);
-      from.release();
-      so_far = result;
-    }
-    finish(comm, call, result, chunk.count);
+    const std::byte* own = call.sent(chunk.first);
+    if (is_root)
+      reduce_from_pairs(comm, call, own, call.received(chunk.first), chunk.count);
+    else
+      post_copy(comm, comm.to(call.root), own, call.bytes(chunk.count));
   }
 }
 

@@ -64,7 +64,7 @@ struct Doubling {
 void recursive_doubling_all_reduce(Comm& comm, const Call& call) {
   if (comm.ranks() == 1) return one_shot_all_reduce(comm, call);
   const Doubling doubling = {comm, call, power_of_two_below(comm.ranks())};
-  const Chunks chunks = {{0, call.count}, comm.chunks().pair / element_bytes(call.element)};
+  const Chunks chunks = pair_chunks(comm, call);
   for (std::size_t at = 0; at < chunks.size(); ++at) doubling.run(chunks[at]);
 }
 

@@ -12,7 +12,7 @@ struct Ring {
   int before(int steps) const { return (comm.rank() + steps * (comm.ranks() - 1)) % comm.ranks(); }
   Outbox& next() const { return comm.to((comm.rank() + 1) % comm.ranks()); }
   Inbox& previous() const { return comm.from(before(1)); }
-  std::size_t chunk() const { return comm.chunks().pair / element_bytes(call.element); }
+  std::size_t chunk() const { return chunk_elements(comm.chunks().pair, call); }
 
   void send(const std::byte* data, std::size_t count) const {
     post_copy(comm, next(), data, call.bytes(count));
@@ -71,7 +71,7 @@ void ring_all_gather(Comm& comm, const Call& call) {
   const auto place = [&](int rank) {
     return call.received(static_cast<std::size_t>(rank) * call.count);
   };
-  const Chunks chunks = {{0, call.count}, ring.chunk()};
+  const Chunks chunks = pair_chunks(comm, call);
   std::byte* own = place(comm.rank());
   if (own != call.send) comm.loops().copy(own, call.send, call.bytes(call.count));
   for (std::size_t at = 0; at < chunks.size(); ++at) {
@@ -86,7 +86,7 @@ void ring_all_gather(Comm& comm, const Call& call) {
 void ring_reduce_scatter(Comm& comm, const Call& call) {
   if (comm.ranks() == 1) return one_shot_reduce_scatter(comm, call);
   const Ring ring = {comm, call};
-  const Chunks chunks = {{0, call.count}, ring.chunk()};
+  const Chunks chunks = pair_chunks(comm, call);
   for (std::size_t at = 0; at < chunks.size(); ++at) {
     const Piece chunk = chunks[at];
     const auto own = [&](int steps_back) {
@@ -103,7 +103,7 @@ void ring_reduce_scatter(Comm& comm, const Call& call) {
 void ring_broadcast(Comm& comm, const Call& call) {
   if (comm.ranks() == 1) return one_shot_broadcast(comm, call);
   const Ring ring = {comm, call};
-  const Chunks chunks = {{0, call.count}, ring.chunk()};
+  const Chunks chunks = pair_chunks(comm, call);
   const bool is_root = comm.rank() == call.root;
   const bool is_last = (comm.rank() + 1) % comm.ranks() == call.root;
   for (std::size_t at = 0; at < chunks.size(); ++at) {
@@ -121,7 +121,7 @@ void ring_broadcast(Comm& comm, const Call& call) {
 void ring_reduce(Comm& comm, const Call& call) {
   if (comm.ranks() == 1) return one_shot_reduce(comm, call);
   const Ring ring = {comm, call};
-  const Chunks chunks = {{0, call.count}, ring.chunk()};
+  const Chunks chunks = pair_chunks(comm, call);
   const bool is_root = comm.rank() == call.root;
   const bool is_first = ring.before(1) == call.root;
   for (std::size_t at = 0; at < chunks.size(); ++at) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "measure/engines/local/known_data.h"
+#include "measure/engines/local/store_choice.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -40,6 +41,12 @@ int iterations_for(double seconds_per_call) {
   const double enough = std::max<double>(kUsualIterations, kShortestBlock / per_call);
   const double most = std::max(1.0, kLongestBlock / per_call);
   return static_cast<int>(std::min({enough, most, double{kMostIterations}}));
+}
+
+// About what a rank writes into one stream: the message of the sizes that name a whole message, the
+// part for one rank of the others.
+std::size_t posted_bytes(const Call& call, int ranks) {
+  return std::min(call.bytes(send_count(call, ranks)), call.bytes(recv_count(call, ranks)));
 }
 
 class RankSession {
@@ -103,8 +110,11 @@ class RankSession {
     const Step& step = session_.steps[at];
     const Call call = call_of(step, in_place);
     Samples& samples = session_.table.at(at, in_place, comm_.rank());
+    const auto once = [&] { step.function(comm_, call); };
+    use_faster_stores(comm_, posted_bytes(call, comm_.ranks()), once);
+    samples.streaming = comm_.stores() == Stores::kStreaming;
     if (session_.plan.check) samples.wrong = check(step, call);
-    for (int i = 0; i < session_.plan.warmup; ++i) step.function(comm_, call);
+    for (int i = 0; i < session_.plan.warmup; ++i) once();
     samples.iterations = agree_on_iterations(step, call);
     const std::int64_t before = preemptions_so_far();
     for (int block = 0; block < session_.plan.blocks; ++block)

@@ -18,6 +18,7 @@ inline constexpr int kMostBlocks = 32;
 struct Samples {
   std::int32_t iterations;
   std::uint64_t wrong;
+  bool streaming;               // messages are written past the caches (store_choice.h)
   std::int64_t preemptions;     // while the blocks ran
   double seconds[kMostBlocks];  // per call
 };

@@ -11,7 +11,7 @@ namespace {
 // How many chunks a rank sends up before it waits for the first to come down; below the ring of
 // slots, so that nobody waits for a slot whose reader waits for him.
 constexpr std::size_t kAhead = 2;
-static_assert(kAhead < kSlots);
+static_assert(kAhead < kFewestSlots);
 
 struct TreeNode {
   int parent = -1;  // -1: the root
@@ -84,7 +84,7 @@ Branch branch(Comm& comm, const Call& call, int root, bool mirrored, Piece whole
   return {comm,
           call,
           node_of(comm.rank(), root, comm.ranks(), mirrored),
-          {whole, comm.chunks().pair / element_bytes(call.element)}};
+          {whole, chunk_elements(comm.chunks().pair, call)}};
 }
 
 }  // namespace

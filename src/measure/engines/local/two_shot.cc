@@ -9,9 +9,7 @@ namespace {
 class TwoShot {
  public:
   TwoShot(Comm& comm, const Call& call)
-      : comm_(comm),
-        call_(call),
-        chunks_{{0, call.count}, comm.chunks().board / element_bytes(call.element)} {}
+      : comm_(comm), call_(call), chunks_(board_chunks(comm, call)) {}
 
   void run() {
     const std::size_t count = chunks_.size();
