@@ -41,6 +41,11 @@ std::vector<std::string> circumstances(const measure::Beside& b) {
   return found;
 }
 
+bool is_within_a_flag(const measure::Beside& b) {
+  const core::Duration off = b.row.out_of_place.time - b.predicted;
+  return std::max(off, core::Duration() - off) < std::max(b.flag_before, b.flag_after);
+}
+
 core::Finding slower_finding(const WalkStep& step) {
   const measure::Beside& b = step.beside;
   core::Finding finding =
@@ -87,7 +92,7 @@ Check check_of(const WalkStep& step) {
     check.observed = b.died ? b.died->sentence : fmt::format("{} wrong", wrong_of(step));
   } else if (!step.gap) {
     check.outcome = Check::Outcome::kUndecided;
-  } else if (*step.gap > kExplainedGap) {
+  } else if (*step.gap > kExplainedGap && !is_within_a_flag(b)) {
     check.outcome = step.is_explained ? Check::Outcome::kUndecided : Check::Outcome::kFail;
   }
   return check;
@@ -106,6 +111,10 @@ WalkStep judge_step(const measure::Beside& beside) {
     step.explained_by = {"the ledger"};
     return step;
   }
+  if (is_within_a_flag(beside)) {
+    step.explained_by = {"the ledger, less than one flag apart"};
+    return step;
+  }
   step.explained_by = circumstances(beside);
   step.is_explained = !step.explained_by.empty();
   if (!step.is_explained)
@@ -114,12 +123,15 @@ WalkStep judge_step(const measure::Beside& beside) {
   return step;
 }
 
+bool needs_another_look(const WalkStep& step) {
+  return step.gap && *step.gap > kExplainedGap && !step.is_explained;
+}
+
 std::vector<core::Finding> walk_findings(const std::vector<WalkStep>& steps) {
   std::vector<core::Finding> findings;
   for (const WalkStep& step : steps) {
     if (step.beside.died || wrong_of(step) > 0) findings.push_back(broken_finding(step));
-    if (step.gap && *step.gap > kExplainedGap && !step.is_explained)
-      findings.push_back(slower_finding(step));
+    if (needs_another_look(step)) findings.push_back(slower_finding(step));
   }
   return findings;
 }
@@ -127,7 +139,8 @@ std::vector<core::Finding> walk_findings(const std::vector<WalkStep>& steps) {
 std::vector<core::Caveat> walk_caveats(const std::vector<WalkStep>& steps) {
   std::string disturbed, unpriced;
   for (const WalkStep& step : steps) {
-    const bool is_off = step.gap && std::abs(*step.gap) > kExplainedGap && step.is_explained;
+    const bool is_off = step.gap && std::abs(*step.gap) > kExplainedGap && step.is_explained &&
+                        !is_within_a_flag(step.beside);
     if (is_off) disturbed += (disturbed.empty() ? "" : ", ") + step.name;
     if (!step.gap) unpriced += (unpriced.empty() ? "" : ", ") + step.name;
   }

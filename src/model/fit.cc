@@ -252,12 +252,25 @@ core::Duration Fit::predict(core::Bytes bytes) const {
   return flat ? latency : latency + bytes * shape.wire_share / beta;
 }
 
+namespace {
+
+constexpr int kFewestSizes = 3;
+
+int different_sizes(const Samples& by_size) {
+  int sizes = 0;
+  for (std::size_t i = 0; i < by_size.size(); ++i)
+    sizes += i == 0 || by_size[i].size != by_size[i - 1].size ? 1 : 0;
+  return sizes;
+}
+
+}  // namespace
+
 std::optional<Fit> fit_line(std::span<const FitPoint> points, FitShape shape) {
   COMM_PROBE_CHECK(shape.steps > 0 && shape.wire_share > 0, "a fit needs steps and a wire share");
   const Samples samples = usable_by_size(points);
-  if (samples.empty() || samples.front().size == samples.back().size) return std::nullopt;
+  if (different_sizes(samples) < kFewestSizes) return std::nullopt;
   Samples warm(samples.begin() + static_cast<std::ptrdiff_t>(cold_rows(samples)), samples.end());
-  if (warm.front().size == warm.back().size) warm = samples;
+  if (different_sizes(warm) < kFewestSizes) warm = samples;
   const Settled settled = best_line(warm);
   const Line& line = settled.line;
   Fit fit;

@@ -12,6 +12,8 @@
 // algorithm switches make steps and humps, and a step is not noise around the line. Every point
 // says whether it counts, and why not.
 //
+// Fewer than three sizes are no fit: a line through two points always fits, and says nothing.
+//
 // Worked example (tests/unit/model/fit_test.cc repeats it): 8 ranks, alpha 10 us, beta 25 GB/s,
 // sizes 8 B .. 1 GiB -> latency 140 us, alpha 10 us, beta 25 GB/s, knee 2 MB, 90 % point 18 MB.
 #pragma once

@@ -124,11 +124,13 @@ TEST(Fit, RefusesWhatCannotBeFitted) {
   EXPECT_FALSE(fit_line({}, {}));
   const std::vector<FitPoint> one_size = {{8_B, 1_us}, {8_B, 2_us}};
   EXPECT_FALSE(fit_line(one_size, {}));
+  const std::vector<FitPoint> two_sizes = {{8_B, 119_us}, {16_B, 160_us}, {16_B, 161_us}};
+  EXPECT_FALSE(fit_line(two_sizes, {}));
   const std::vector<FitPoint> no_times = {{8_B, 0_us}, {16_B, 0_us}, {0_B, 3_us}};
   EXPECT_FALSE(fit_line(no_times, {}));
 }
 
-// A time that falls with the size gives no negative slope, and two points still give a line.
+// A time that falls with the size gives no negative slope.
 TEST(Fit, StaysPhysical) {
   const std::vector<FitPoint> falling = {{1_MB, 30_us}, {2_MB, 29_us}, {4_MB, 28_us}};
   const auto fit = fit_line(falling, {});
@@ -137,7 +139,7 @@ TEST(Fit, StaysPhysical) {
   EXPECT_FALSE(fit->beta_known);
   const std::vector<FitPoint> on_no_line = {{1_MB, 30_us}, {2_MB, 20_us}, {4_MB, 10_us}};
   EXPECT_FALSE(fit_line(on_no_line, {}));
-  const std::vector<FitPoint> steeper = {{1_MB, 100_us}, {2_MB, 205_us}};
+  const std::vector<FitPoint> steeper = {{1_MB, 100_us}, {2_MB, 205_us}, {4_MB, 415_us}};
   const auto steep = fit_line(steeper, {});
   ASSERT_TRUE(steep);
   EXPECT_EQ(steep->latency.in_us(), 0);
