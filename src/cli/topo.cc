@@ -9,6 +9,7 @@
 #include "cli/topo_drawing.h"
 #include "cli/topo_source.h"
 #include "cli/topo_view.h"
+#include "topology/saved_topology.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -41,7 +42,7 @@ int show(const Shell& shell, const TopoOptions& options) {
   core::Document document = document_of(*survey);
   // Facts only: what the source left out is said, but nothing is concluded that it could limit.
   for (core::Caveat& caveat : document.caveats) caveat.limits = false;
-  document.result = survey_json(*survey);
+  document.result = topology::saved_json(*survey);
   document.verdict = survey_summary(*survey);
   if (!options.svg.empty()) document.result["svg"] = options.svg;
   if (const std::string art = drawing_text(*survey); !art.empty()) {
@@ -84,8 +85,9 @@ int check(const Shell& shell, const TopoOptions& options) {
 
 void add_from(CLI::App& app, From& from) {
   app.add_option("--from", from,
-                 "the text of `nvidia-smi topo -m`, an NCCL topology XML, or the folder of a "
-                 "recorded machine; - is standard input (default: this machine)")
+                 "the text of `nvidia-smi topo -m`, an NCCL topology XML, a saved `topo show "
+                 "--json`, or the folder of a recorded machine; - is standard input (default: this "
+                 "machine)")
       ->type_name("FILE");
 }
 

@@ -13,57 +13,11 @@ namespace {
 
 using core::Bandwidth;
 using core::Column;
-using core::Json;
 using core::Table;
 using topology::Road;
 using topology::Survey;
 using topology::SurveyDevice;
 using Kind = SurveyDevice::Kind;
-
-Json rate_json(const std::optional<Bandwidth>& rate) {
-  return rate ? core::json_number(rate->in_GBps()) : Json();
-}
-
-template <class T>
-void put(Json& object, const char* key, const std::optional<T>& value) {
-  if (value) object[key] = *value;
-}
-
-Json device_json(const SurveyDevice& device) {
-  Json json = {{"name", device.name}};
-  if (!device.bus_id.empty()) json["bus_id"] = device.bus_id;
-  put(json, "rank", device.rank);
-  put(json, "sm", device.sm);
-  put(json, "gdr", device.gdr);
-  put(json, "numa", device.numa);
-  if (!device.cpu_affinity.empty()) json["cpu_affinity"] = device.cpu_affinity;
-  if (device.port) json["port_GBps"] = rate_json(device.port);
-  if (!device.slot.speed.empty()) json["slot_speed"] = device.slot.speed;
-  if (device.slot.width > 0) json["slot_width"] = device.slot.width;
-  const std::pair<const char*, const std::string&> kTexts[] = {
-      {"model", device.model},
-      {"state", device.port_state},
-      {"link_layer", device.link_layer},
-      {"interface", device.interface},
-      {"trained_speed", device.trained.speed}};
-  for (const auto& [key, text] : kTexts)
-    if (!text.empty()) json[key] = text;
-  put(json, "trained_width", device.trained.width);
-  return json;
-}
-
-Json road_json(const Survey& survey, const Road& road) {
-  Json json = {{"from", survey.device(road.from).name},
-               {"to", survey.device(road.to).name},
-               {"type", road.printed},
-               {"nccl_type", path_type_name(road.type)},
-               {"bandwidth_GBps", rate_json(road.nccl)},
-               {"nominal_GBps", rate_json(road.nominal)},
-               {"effective_GBps", rate_json(road.effective)},
-               {"hops", road.hops}};
-  if (road.nvlinks > 0) json["nvlinks"] = road.nvlinks;
-  return json;
-}
 
 std::string rate_text(const std::optional<Bandwidth>& rate) {
   return rate ? core::format_number(rate->in_GBps()) : "";
@@ -216,20 +170,6 @@ std::string counted(std::size_t count, const char* what) {
 }
 
 }  // namespace
-
-Json survey_json(const Survey& survey) {
-  Json result = {{"source", survey.source}, {"kind", survey.kind}};
-  const std::pair<const char*, Kind> kLists[] = {
-      {"gpus", Kind::kGpu}, {"nics", Kind::kNic}, {"cpus", Kind::kCpu}};
-  for (const auto& [name, kind] : kLists) {
-    result[name] = Json::array();
-    for (const int device : survey.of(kind))
-      result[name].push_back(device_json(survey.device(device)));
-  }
-  result["paths"] = Json::array();
-  for (const Road& road : survey.roads) result["paths"].push_back(road_json(survey, road));
-  return result;
-}
 
 std::vector<core::Block> survey_blocks(const Survey& survey) {
   std::vector<core::Block> blocks;

@@ -1,4 +1,4 @@
-// A survey of a machine as the JSON of the contract and as tables for people.
+// A survey of a machine as tables for people.
 #pragma once
 
 #include "core/document.h"
@@ -6,8 +6,6 @@
 
 namespace comm_probe::cli {
 
-// result.gpus, result.nics, result.cpus, result.paths
-core::Json survey_json(const topology::Survey& survey);
 // Devices, the nearest NIC of each GPU, GPU pairs by kind.
 std::vector<core::Block> survey_blocks(const topology::Survey& survey);
 // Every road with its hops.

@@ -1,9 +1,11 @@
 #include "topology/survey.h"
 
 #include <algorithm>
+#include <set>
 
 #include "topology/readers/nccl_xml.h"
 #include "topology/readers/nvidia_smi_topo.h"
+#include "topology/saved_topology.h"
 
 namespace comm_probe::topology {
 namespace {
@@ -25,6 +27,16 @@ class Narrowest {
   bool is_known_ = true;
   std::optional<Bandwidth> narrowest_ = {};
 };
+
+// Paths are told by the names of their ends: a second "mlx5_0" becomes "mlx5_0#2".
+void make_names_unique(std::vector<SurveyDevice>& devices) {
+  std::set<std::string> names;
+  for (SurveyDevice& device : devices) {
+    const std::string name = device.name;
+    for (int count = 2; !names.insert(device.name).second; ++count)
+      device.name = name + "#" + std::to_string(count);
+  }
+}
 
 class MachineSurvey {
  public:
@@ -100,6 +112,7 @@ void MachineSurvey::add_devices() {
   }
   for (const int cpu : machine_.of(NodeType::kCpu)) nodes_.push_back(cpu);
   for (const int node : nodes_) survey_.devices.push_back(device_of(node));
+  make_names_unique(survey_.devices);
 }
 
 void MachineSurvey::add_hops(Road& road, const std::vector<Hop>& hops) const {
@@ -221,6 +234,8 @@ Survey survey_of(const DeviceMatrix& matrix) {
 }
 
 Result<Survey> read_survey(core::Input& input) {
+  if (core::classify_content(input.head()) == core::ContentClass::kJson)
+    return read_saved_topology(input);
   if (looks_like_xml(input.head())) {
     const auto reading = read_nccl_xml(input);
     if (!reading) return reading.error();
