@@ -54,6 +54,10 @@ struct SearchEffort {
   int searches_cut = 0;           // that ended because their step budget was spent
   bool total_budget_cut = false;  // the budget of all searches together ended the relaxations
   bool is_fallback = false;       // nothing was found: one slow channel in index order
+  // Where the search began, before it relaxed anything.
+  topology::PathType nearest_intra = topology::PathType::kLoc;
+  topology::PathType nearest_inter = topology::PathType::kLoc;
+  topology::NcclRate first_speed = {};
 
   bool was_cut() const { return searches_cut > 0 || total_budget_cut; }
 };

@@ -229,16 +229,19 @@ std::vector<std::vector<int>> ranks_by_domain(const Reach& reach, const std::vec
   return groups;
 }
 
-// The machine without the GPUs outside the domain of rank 0.
-Machine own_domain(const Reach& reach, const std::vector<int>& domain) {
-  int own = 0;
-  for (int gpu = 0; gpu < reach.gpus(); ++gpu)
-    if (reach.rank(gpu) == 0) own = domain[static_cast<std::size_t>(gpu)];
-  std::vector<bool> gone(reach.machine.nodes.size());
-  for (int gpu = 0; gpu < reach.gpus(); ++gpu)
-    gone[static_cast<std::size_t>(reach.gpu_node(gpu))] =
-        domain[static_cast<std::size_t>(gpu)] != own;
-  return reach.machine.without(gone);
+// `whole` without the GPUs of other ranks.
+Result<Reach> only_ranks(const Reach& whole, const std::vector<int>& ranks) {
+  std::vector<bool> gone(whole.machine.nodes.size());
+  for (int gpu = 0; gpu < whole.gpus(); ++gpu)
+    gone[static_cast<std::size_t>(whole.gpu_node(gpu))] =
+        std::find(ranks.begin(), ranks.end(), whole.rank(gpu)) == ranks.end();
+  Reach trimmed;
+  trimmed.machine = whole.machine.without(gone);
+  trimmed.settings = whole.settings;
+  trimmed.job = whole.job;
+  trimmed.ranks = whole.ranks;
+  if (auto error = trimmed.compute()) return *error;
+  return trimmed;
 }
 
 }  // namespace
@@ -254,12 +257,16 @@ Result<JobReach> reach_of_job(const Machine& machine, const Settings& settings, 
   const std::vector<int> domain = domain_of_gpus(whole.reach);
   whole.domains = ranks_by_domain(whole.reach, domain);
   if (whole.domains.size() == 1) return whole;  // the second run would find the same
-  Reach trimmed = whole.reach;
-  trimmed.machine = own_domain(whole.reach, domain);
-  if (auto error = trimmed.compute()) return *error;
+  auto trimmed = only_ranks(whole.reach, whole.domains.front());
+  if (!trimmed) return trimmed.error();
   whole.before_trim = std::move(whole.reach);
-  whole.reach = std::move(trimmed);
+  whole.reach = std::move(*trimmed);
   return whole;
+}
+
+Result<Reach> reach_of_domain(const JobReach& plan, int domain) {
+  if (domain == 0 || !plan.before_trim) return plan.reach;
+  return only_ranks(*plan.before_trim, plan.domains[static_cast<std::size_t>(domain)]);
 }
 
 }  // namespace comm_probe::nccl

@@ -111,4 +111,7 @@ struct JobReach {
 core::Result<JobReach> reach_of_job(const topology::Machine& machine, const Settings& settings,
                                     const Job& job);
 
+// The machine as the ranks of `plan.domains[domain]` see it.
+core::Result<Reach> reach_of_domain(const JobReach& plan, int domain);
+
 }  // namespace comm_probe::nccl

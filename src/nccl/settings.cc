@@ -62,6 +62,8 @@ constexpr Numeric kNumeric[] = {
      [](Settings& s, std::int64_t v) { s.disabled_p2p = v == 1   ? 1
                                                         : v == 2 ? 2
                                                                  : 0; }},
+    {"NCCL_MNNVL_SCATTER_NETS_ENABLE",
+     [](Settings& s, std::int64_t v) { s.scatter_nets = v == 1; }},
     {"NCCL_NET_FORCE_FLUSH", [](Settings& s, std::int64_t v) { s.force_flush = v == 1; }},
 };
 

@@ -45,6 +45,7 @@ struct Settings {
   int disabled_p2p = 0;      // NCCL_IGNORE_DISABLED_P2P
   bool force_flush = false;  // NCCL_NET_FORCE_FLUSH
   NetDevicesPolicy net_devices = {};
+  bool scatter_nets = true;  // NCCL_MNNVL_SCATTER_NETS_ENABLE
 };
 
 Settings read_settings(const Environment& environment, topology::NcclVersion version = {});
