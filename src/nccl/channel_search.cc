@@ -139,7 +139,7 @@ void ChannelSearch::start_inside() {
 }
 
 bool ChannelSearch::may_start(int net) const {
-  if (trial.is_collnet && !ground_.reach().net(net).coll) return false;
+  if (trial.is_collnet && !ground_.offloads(net)) return false;
   if (ground_.net_left(net) < static_cast<float>(static_cast<int>(trial.traits.bw_inter.GBps)))
     return false;
   // The second channel of a pair starts where the first one ended.

@@ -20,12 +20,12 @@ struct ChannelSettings {
   int max_channels = kMostChannels;
   int min_ctas = 1;
   int max_ctas = kMostChannels;
-  int nvls = 2;                             // NCCL_NVLS_ENABLE: 0 off, 1 assume, 2 ask the device
-  std::optional<int> nvls_channels = {};    // NCCL_NVLS_NCHANNELS
+  int nvls = 2;                           // NCCL_NVLS_ENABLE: 0 off, 1 assume, 2 ask the device
+  std::optional<int> nvls_channels = {};  // NCCL_NVLS_NCHANNELS
   int min_p2p_channels = 1;
   int max_p2p_channels = kMostChannels;
-  std::optional<int> per_net_peer = {};     // NCCL_NCHANNELS_PER_NET_PEER
-  int collnet_nodes = 2;                    // NCCL_COLLNET_NODE_THRESHOLD
+  std::optional<int> per_net_peer = {};  // NCCL_NCHANNELS_PER_NET_PEER
+  int collnet_nodes = 2;                 // NCCL_COLLNET_NODE_THRESHOLD
 };
 
 ChannelSettings read_channel_settings(const Environment& environment);

@@ -7,6 +7,8 @@
 //   gdr_rules.h   GPUDirect RDMA between a GPU and a NIC
 //   net_choice.h  which NIC a GPU gets
 //   graph.h       what a search found; what all ranks agree on
+//   graph_search.h, connection.h, channel_counts.h   the search, rings and trees, channels
+//   job_plan.h    all of this for a job
 //   algo_lists.h, tuning_settings.h   what the environment allows
 //   tuning.h      the latency and bandwidth of every algorithm and protocol
 //   choice.h      which one a call takes; launch.h: channels, threads, chunk
@@ -18,6 +20,7 @@
 #include "nccl/choice.h"
 #include "nccl/gdr_rules.h"
 #include "nccl/graph.h"
+#include "nccl/job_plan.h"
 #include "nccl/net_choice.h"
 #include "nccl/peer_rules.h"
 #include "nccl/reach.h"

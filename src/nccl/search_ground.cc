@@ -50,8 +50,10 @@ SearchGround::SearchGround(const Reach& reach)
     first_link_.push_back(static_cast<std::int32_t>(left_.size()));
     for (const Link& link : node.links) left_.push_back(link.nccl.GBps);
   }
-  for (int net = 0; net < nets_; ++net)
+  for (int net = 0; net < nets_; ++net) {
     net_left_.push_back(topology::nccl_net_rate(reach.net(net).speed).GBps);
+    all_offload_ = all_offload_ && !reach.net(net).coll;
+  }
   for (int gpu = 0; gpu < gpus_; ++gpu) pci_links_.push_back(pci_links(gpu));
   ways_.resize(ends_ * ends_);
 }

@@ -47,6 +47,9 @@ class SearchGround {
   // What a GPU's PCI link and the way back leave at this moment, in whole GB/s; -1 without one.
   int pci_left(int gpu) const;
 
+  // Offers collective offload. A job with offload on a machine whose nets say nothing of it: all.
+  bool offloads(int net) const { return all_offload_ || reach_.net(net).coll; }
+
   // GB/s that a net can still start channels with.
   float net_left(int net) const { return net_left_[static_cast<std::size_t>(net)]; }
   // Of every net on the same port of the same card.
@@ -77,6 +80,7 @@ class SearchGround {
   int gpus_ = 0;
   int nets_ = 0;
   bool has_nvswitch_ = false;
+  bool all_offload_ = true;
   std::size_t ends_ = 0;
   std::vector<std::int32_t> first_link_ = {};  // per node, of its links
   std::vector<float> left_ = {};               // per link
