@@ -15,23 +15,35 @@ namespace {
 
 // What was given but decides nothing that this command shows.
 std::vector<core::Caveat> unused_settings(const nccl::Environment& environment) {
-  const std::vector<std::string> known = nccl::path_setting_names();
+  std::vector<std::string> known = nccl::path_setting_names();
+  const std::vector<std::string> of_channels = nccl::channel_setting_names();
+  known.insert(known.end(), of_channels.begin(), of_channels.end());
   std::string names;
   for (const auto& [name, value] : environment)
     if (std::find(known.begin(), known.end(), name) == known.end())
       names += (names.empty() ? "" : ", ") + name;
   if (names.empty()) return {};
   return {core::make_caveat("nccl.setting-unused", "the effect of " + names,
-                            "paths, peers and NICs are decided without it", false)};
+                            "paths, NICs, channels, rings and trees are decided without it",
+                            false)};
 }
 
-int plan(const Shell& shell, const NcclJobRequest& request) {
-  const auto job = request.read();
+struct PlanOptions {
+  NcclJobRequest request = {};
+  bool is_full = false;
+};
+
+int plan(const Shell& shell, const PlanOptions& options) {
+  const auto job = options.request.read();
   if (!job) return shell.fail(job.error());
   auto reached = nccl::reach_of_job(job->machine,
                                     nccl::read_settings(job->environment, job->version), job->job);
   if (!reached) return shell.fail(job->in_file(reached.error()));
-  core::Document document = plan_document(*reached, shell.explain());
+  const auto planned =
+      nccl::plan_job(std::move(*reached), nccl::read_channel_settings(job->environment));
+  if (!planned) return shell.fail(job->in_file(planned.error()));
+  core::Document document =
+      plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
   document.inputs = {job->input};
   document.result["env"] = job->environment;
   document.caveats = job->caveats;
@@ -43,17 +55,16 @@ int plan(const Shell& shell, const NcclJobRequest& request) {
 void add_plan(CLI::App& nccl, Shell& shell) {
   CLI::App* app = nccl.add_subcommand(
       "plan", "which GPUs talk directly, which NIC each GPU gets, where GPUDirect RDMA is used");
-  auto request = std::make_shared<NcclJobRequest>();
-  request->add_to(*app, shell);
+  auto options = std::make_shared<PlanOptions>();
+  options->request.add_to(*app, shell);
+  app->add_flag("--full", options->is_full, "every ring and tree in JSON, however many ranks");
   app->footer(
-      "Paths, peers and NICs as NCCL 2.28.9 decides them; channels, rings, trees and the choice "
-      "of\n"
-      "algorithm are not part of this release.\n"
+      "Paths, NICs, channels, rings and trees as NCCL 2.28.9 decides them.\n"
       "Example:\n"
       "  NCCL_TOPO_DUMP_FILE=topo.xml all_reduce_perf -g 8 -e 8\n"
       "  comm-probe nccl plan --topo topo.xml --nodes 2 --env NCCL_NET_GDR_LEVEL=PIX");
   app->callback(
-      [&shell, request] { shell.run([&shell, request] { return plan(shell, *request); }); });
+      [&shell, options] { shell.run([&shell, options] { return plan(shell, *options); }); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/plan_graphs_json.h"
 #include "cli/plan_json.h"
 #include "core/units.h"
 
@@ -166,11 +167,13 @@ Table every_pair(const Reach& reach) {
 
 }  // namespace
 
-core::Document plan_document(const nccl::JobReach& plan, bool with_pairs) {
+core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions options) {
+  const nccl::JobReach& plan = job_plan.job;
   core::Document document{.command = "nccl"};
   document.result = {{"nccl_version", "2.28.9"},
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
+  add_graphs_json(document.result, job_plan, options.is_full);
   document.verdict = verdict_of(plan);
   if (plan.before_trim)
     document.body.emplace_back(
@@ -186,7 +189,7 @@ core::Document plan_document(const nccl::JobReach& plan, bool with_pairs) {
   document.body.emplace_back(core::Paragraph{
       "GB/s is what NCCL reckons with: the narrowest link of the path, one direction. "
       "`comm-probe explain PIX` explains the words; --explain shows every pair."});
-  if (with_pairs) document.details.emplace_back(every_pair(plan.reach));
+  if (options.with_pairs) document.details.emplace_back(every_pair(plan.reach));
   return document;
 }
 

@@ -7,7 +7,10 @@
 
 namespace comm_probe::cli {
 
-// `with_pairs` adds every GPU pair and every GPU-NIC pair with its reason.
-core::Document plan_document(const nccl::JobReach& plan, bool with_pairs);
+struct PlanViewOptions {
+  bool with_pairs = false;  // every GPU pair and every GPU-NIC pair with its reason
+  bool is_full = false;     // every ring and tree in JSON, however many ranks
+};
+core::Document plan_document(const nccl::JobPlan& plan, PlanViewOptions options);
 
 }  // namespace comm_probe::cli
