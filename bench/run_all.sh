@@ -12,5 +12,7 @@ run "$build/bench/bench_local_vs_mpi" 2 64M 7 gloo
 run "$build/bench/bench_local_vs_mpi" 4 1M 7
 run "$build/bench/bench_topology_paths"
 run "$build/bench/bench_topology_live"
+run "$build/bench/bench_plan" ../shared
+run "$build/bench/bench_oracle_score" ../shared
 
 exit $failed

@@ -25,7 +25,7 @@ inline std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-// The files of a machine whose name begins with `prefix` and a digit or a dash or a dot, in order.
+// The .json files of a machine whose name begins with `prefix`, in order.
 inline std::vector<fs::path> files_of(const fs::path& machine, const std::string& prefix) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(machine))
