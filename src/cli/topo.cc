@@ -8,6 +8,7 @@
 #include "cli/subcommands.h"
 #include "cli/topo_drawing.h"
 #include "cli/topo_source.h"
+#include "cli/topo_verbs.h"
 #include "cli/topo_view.h"
 #include "topology/saved_topology.h"
 
@@ -127,6 +128,7 @@ void add_topo(CLI::App& root, Shell& shell) {
       shell.run([&shell, options, action] { return action(shell, *options); });
     });
   }
+  add_topo_diff(*app, shell);
 }
 
 }  // namespace comm_probe::cli

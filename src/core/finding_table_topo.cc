@@ -56,6 +56,47 @@ constexpr std::array kFindings = {
         "A GPU has another PCIe link than most GPUs of the machine.",
         "The card is not seated well, the slot has fewer lanes, or the firmware splits it.",
         "`lspci -vv` shows LnkCap and LnkSta; reseat the card, check bifurcation."},
+    FindingEntry{
+        "topo.diff-missing", Severity::kWarning, Layer::kHardware,
+        "A machine lacks a GPU, NIC or CPU that the others have.",
+        "The device fell off the bus, its driver did not bind, or the job's container "
+        "shows only part of the machine.",
+        "Look for the device in `lspci` and for its last words in `dmesg` on that machine; "
+        "in a container compare with the host."},
+    FindingEntry{
+        "topo.diff-extra", Severity::kWarning, Layer::kTopology,
+        "A machine has a device that the others lack.",
+        "Another kind of machine, or names that differ (NIC naming rules, a card in "
+        "another slot).",
+        "Compare the names of the NICs first; then keep the machine out of jobs that count "
+        "on machines being alike."},
+    FindingEntry{"topo.diff-device", Severity::kWarning, Layer::kHardware,
+                 "A device is of another model than its like on the other machines.",
+                 "A replaced card, or another kind of machine.",
+                 "The slowest model sets the speed of every collective; do not mix them in a job."},
+    FindingEntry{"topo.diff-link", Severity::kWarning, Layer::kHardware,
+                 "A link has other lanes, speed or number of NVLinks than on the other machines.",
+                 "A link that trained down, a card not seated well, bifurcation, inactive NVLinks, "
+                 "a port at a lower rate.",
+                 "`lspci -vv`, `nvidia-smi nvlink -s` and `ibstat` on that machine show which; the "
+                 "narrowest link of all machines sets the speed of a ring."},
+    FindingEntry{
+        "topo.diff-place", Severity::kWarning, Layer::kTopology,
+        "A device stands elsewhere in the tree than on the other machines.",
+        "A card in another slot, other BIOS settings (NUMA per socket), or a topology "
+        "file of another machine.",
+        "Compare `nvidia-smi topo -m` of both; NCCL gives GPUs other NICs there, and rails "
+        "no longer line up."},
+    FindingEntry{"topo.diff-order", Severity::kWarning, Layer::kTopology,
+                 "A machine has the same devices as the others under other names or numbers.",
+                 "NICs are named in the order of discovery, CUDA_DEVICE_ORDER or "
+                 "CUDA_VISIBLE_DEVICES differ, or a topology file lists them in another order.",
+                 "Give NICs persistent names (udev rules), set NCCL_IB_HCA for each machine, or "
+                 "renumber the GPUs; otherwise GPU k of one machine talks to GPU k of the other "
+                 "across rails."},
+    FindingEntry{"topo.diff-split", Severity::kWarning, Layer::kTopology,
+                 "The machines differ and no side is the majority.",
+                 "Several kinds of machine were compared.", "Compare each kind with itself."},
     FindingEntry{"topo.vm-hides-tree", Severity::kInfo, Layer::kTopology,
                  "The machine is virtual and does not show the PCIe tree below it.",
                  "Pass-through puts every device on bus 00 of the guest, without switches, link "
@@ -74,6 +115,12 @@ constexpr std::array kCaveats = {
     CaveatEntry{"topo.matrix-incomplete",
                 "Parts of the matrix of `nvidia-smi topo -m` are missing.",
                 "Paste the whole output; `nvidia-smi topo -m > topo.txt` keeps its columns."},
+    CaveatEntry{
+        "topo.diff-unread", "An input of the comparison could not be read, or holds no topology.",
+        "Give it as `nvidia-smi topo -m`, NCCL topology XML, or the saved JSON of `topo show`."},
+    CaveatEntry{"topo.diff-sources", "The machines were described by different kinds of source.",
+                "Take the same kind of output on every machine; what only one kind says is not "
+                "compared."},
     CaveatEntry{"topo.tree-hidden", "A virtual machine hides the PCIe tree.",
                 "Run on the host, or use the topology file of the cloud."},
     CaveatEntry{"nccl.setting-unused",

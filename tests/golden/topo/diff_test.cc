@@ -1,0 +1,118 @@
+// `topo diff` through the program: exit statuses, folders, inputs that cannot be read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class TopoDiffCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::string folder() const { return folder_.string(); }
+
+ private:
+  fs::path folder_ = {};
+};
+
+// GPU `off` without NVLink; -1 for none.
+std::string matrix(int off) {
+  std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tNUMA Affinity\n";
+  for (int a = 0; a < 4; ++a) {
+    text += "GPU" + std::to_string(a);
+    for (int b = 0; b < 4; ++b) text += a == b ? "\tX" : a == off || b == off ? "\tNODE" : "\tNV18";
+    text += "\t0-31\t0\n";
+  }
+  return text;
+}
+
+TEST_F(TopoDiffCommand, AlikeIsQuiet) {
+  write("a.txt", matrix(-1));
+  write("b.txt", matrix(-1));
+  const BinaryRun run = run_binary({"topo", "diff", folder()});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_THAT(run.out, HasSubstr("2 machines, all alike"));
+}
+
+TEST_F(TopoDiffCommand, OddOneOutOfThree) {
+  write("a.txt", matrix(-1));
+  write("b.txt", matrix(2));
+  write("c.txt", matrix(-1));
+  const BinaryRun run = run_binary({"topo", "diff", folder(), "--json"});
+  EXPECT_EQ(run.status, 1) << run;
+  const auto document = nlohmann::json::parse(run.out);
+  EXPECT_EQ(document["result"]["odd"], nlohmann::json({"b.txt"}));
+  EXPECT_EQ(document["result"]["compared_with"], "majority");
+  EXPECT_EQ(document["result"]["differences"].size(), 3U);  // GPU2 and its three pairs
+  ASSERT_EQ(document["findings"].size(), 1U);
+  const auto& finding = document["findings"][0];
+  EXPECT_EQ(finding["id"], "topo.diff-link");
+  EXPECT_THAT(finding["summary"],
+              HasSubstr("b.txt: GPU2: path to GPU0 NODE, 2 of 3 machines have NV18"));
+  EXPECT_EQ(finding["evidence"][0]["line"], 4);  // of GPU2 in b.txt
+}
+
+TEST_F(TopoDiffCommand, UnreadableInputLimitsTheConclusion) {
+  write("a.txt", matrix(-1));
+  write("b.txt", matrix(-1));
+  write("c.txt", "nothing of that kind\n");
+  const BinaryRun run = run_binary({"topo", "diff", folder()});
+  EXPECT_EQ(run.status, 5) << run;
+  EXPECT_THAT(run.out, HasSubstr("topo.diff-unread"));
+}
+
+TEST_F(TopoDiffCommand, OneMachineIsNoComparison) {
+  const std::string file = write("a.txt", matrix(-1));
+  for (const auto& arguments :
+       {std::vector<std::string>{file}, {file, folder() + "/none"}, {folder() + "/none"}}) {
+    std::vector<std::string> all = {"topo", "diff"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const BinaryRun run = run_binary(all);
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  }
+}
+
+// A matrix and a tree of the same machine: what both say is the same.
+TEST(TopoDiffSources, MatrixAgainstTree) {
+  const fs::path tree = fs::path(COMM_PROBE_SHARED) / "data/oracle/dgxh100/system.xml";
+  if (!fs::exists(tree)) GTEST_SKIP() << "no " << tree;
+  std::string text = "\t";
+  for (int i = 0; i < 8; ++i) text += "GPU" + std::to_string(i) + "\t";
+  for (int i = 0; i < 8; ++i) text += "mlx5_" + std::to_string(i) + "\t";
+  const auto word = [](int a, int b) {
+    if (a == b) return "PIX";
+    return (a < 4) == (b < 4) ? "NODE" : "SYS";
+  };
+  for (int a = 0; a < 16; ++a) {
+    text += "\n" + std::string(a < 8 ? "GPU" : "mlx5_") + std::to_string(a % 8);
+    for (int b = 0; b < 16; ++b) {
+      const bool is_gpu_pair = a < 8 && b < 8;
+      text += a == b ? "\tX" : is_gpu_pair ? "\tNV18" : std::string("\t") + word(a % 8, b % 8);
+    }
+  }
+  const BinaryRun run =
+      run_binary({"topo", "diff", tree.string(), "-"}, {.stdin_text = text + "\n"});
+  EXPECT_EQ(run.status, 0) << run;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
