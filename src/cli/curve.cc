@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <span>
 
 #include "catalog/catalog.h"
 #include "cli/baseline_view.h"
 #include "cli/curve_view.h"
 #include "cli/subcommands.h"
+#include "cli/topo_source.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
 #include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
+#include "diagnose/machine_of_topology.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -30,6 +33,7 @@ using diagnose::JudgedReading;
 struct CurveRequest {
   std::vector<std::string> paths = {};
   std::string machine = {};
+  std::string topo = {};
   std::string catalog = {};
   int nodes = 0;
   core::Duration alpha = {};
@@ -83,12 +87,26 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
       "expected nccl-tests or rccl-tests tables, or a CSV of pairs");
 }
 
+// What the named topology file holds, as a machine that is no entry of the catalog.
+Result<catalog::Machine> machine_from(const std::string& path) {
+  const auto survey = load_survey({path});
+  if (!survey) return survey.error();
+  if (!survey->machine)
+    return core::input_error(
+        fmt::format("--topo {}: a {} shows no rates of links", path, survey->kind),
+        "give NCCL's topology XML (NCCL_TOPO_DUMP_FILE), or name the machine with --machine");
+  return diagnose::machine_of(*survey->machine, std::filesystem::path(path).filename().string());
+}
+
 Result<diagnose::Reference> reference_of(const CurveRequest& request,
                                          const catalog::Catalog& catalog) {
   diagnose::Reference reference;
   reference.catalog = &catalog;
-  if (!request.machine.empty() && request.beta > core::Bandwidth())
-    return core::input_error("--machine and --beta both name the links", "give one of them");
+  const int named = (request.machine.empty() ? 0 : 1) + (request.topo.empty() ? 0 : 1) +
+                    (request.beta > core::Bandwidth() ? 1 : 0);
+  if (named > 1)
+    return core::input_error("--machine, --topo and --beta each name the links",
+                             "give one of them");
   if (!request.machine.empty()) {
     const auto machine = catalog.machine(request.machine);
     if (!machine) return machine.error();
@@ -157,18 +175,29 @@ std::vector<const JudgedCurve*> all_curves(const Judged& judged) {
   return all;
 }
 
-core::Json result_of(const Inputs& inputs, const Judged& judged) {
-  const auto all = all_curves(judged);
-  core::Json::array_t curves(all.size());
-  core::for_each_index(all.size(), [&](std::size_t i) { curves[i] = curve_json(*all[i]); });
-  auto comparison = judged.comparisons.begin();  // of the curves, in their order
-  for (std::size_t i = 0; i < all.size() && comparison != judged.comparisons.end(); ++i)
-    if (comparison->curve == all[i]) curves[i]["baseline"] = comparison_json(*comparison++);
-  core::Json result;
-  result["curves"] = std::move(curves);
+// From so many curves on (some 50 MB of text) they are made while they are written.
+constexpr std::size_t kManyCurves = 20000;
+
+void add_result(Document& document, const Inputs& inputs, const Judged& judged) {
+  std::map<const JudgedCurve*, const diagnose::Comparison*> compared;
+  for (const auto& comparison : judged.comparisons) compared[comparison.curve] = &comparison;
+  const auto item = [all = all_curves(judged), compared = std::move(compared)](std::size_t i) {
+    core::Json curve = curve_json(*all[i]);
+    if (const auto found = compared.find(all[i]); found != compared.end())
+      curve["baseline"] = comparison_json(*found->second);
+    return curve;
+  };
+  const std::size_t curves = all_curves(judged).size();
+  if (curves >= kManyCurves) {
+    document.long_list = core::LongList{"curves", curves, item};
+  } else {
+    core::Json::array_t list(curves);
+    core::for_each_index(curves, [&](std::size_t i) { list[i] = item(i); });
+    document.result["curves"] = std::move(list);
+  }
   for (const Reading& reading : inputs.readings)
-    for (const curve::Pair& pair : reading.pairs) result["pairs"].push_back(pair_json(pair));
-  return result;
+    for (const curve::Pair& pair : reading.pairs)
+      document.result["pairs"].push_back(pair_json(pair));
 }
 
 // Of a large file one form costs as much as reading it: only the one that is asked for is made.
@@ -182,7 +211,7 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   add_judgement_caveats(document, judged.readings);
   document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons);
   if (shell.json()) {
-    document.result = result_of(inputs, judged);
+    add_result(document, inputs, judged);
   } else {
     document.body = curve_blocks(all_curves(judged));
     if (shell.explain()) document.details = curve_details(all_curves(judged));
@@ -196,8 +225,12 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
                                          ? Result(catalog::Catalog::builtin())
                                          : catalog::Catalog::with_file(request.catalog);
   if (!catalog) return shell.fail(catalog.error());
-  const auto reference = reference_of(request, *catalog);
+  auto reference = reference_of(request, *catalog);
   if (!reference) return shell.fail(reference.error());
+  const auto topology =
+      request.topo.empty() ? Result(catalog::Machine{}) : machine_from(request.topo);
+  if (!topology) return shell.fail(topology.error());
+  if (!request.topo.empty()) reference->machine = &*topology;
   const auto inputs = read_inputs(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   Judged judged;
@@ -220,6 +253,10 @@ void add_options(CLI::App& app, CurveRequest& request) {
   app.add_option("--machine", request.machine,
                  "compare with this machine of the catalog (comm-probe machines)")
       ->type_name("NAME");
+  app.add_option("--topo", request.topo,
+                 "compare with the machine of this topology: NCCL's XML, or what topo show --json "
+                 "saved")
+      ->type_name("FILE");
   app.add_option("--nodes", request.nodes, "number of nodes, where the text does not say it")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");

@@ -125,6 +125,7 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
   const Curve& curve = *judged.curve;
   const curve::Analysis& analysis = judged.analysis;
   const std::string op = op_text(curve);
+  const model::Fit* fit = shown_fit(judged);
   return {{"file", curve.file},
           {"first_line", curve.first_line},
           {"label", curve.label},
@@ -138,7 +139,7 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"gpu", curve.devices.empty() ? Json(nullptr) : Json(curve.devices.front().name)},
           {"nccl_version", curve.nccl_version},
           {"rows", rows_json(curve)},
-          {"fit", analysis.fit ? fit_json(*analysis.fit, analysis.shape.plateau) : Json(nullptr)},
+          {"fit", fit ? fit_json(*fit, analysis.shape.plateau) : Json(nullptr)},
           {"left_end", left_end_json(analysis.shape.left_end)},
           {"plateau", plateau_json(analysis.shape.plateau)},
           {"steps", steps_json(analysis.shape)},

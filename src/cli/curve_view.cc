@@ -122,8 +122,7 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   facts.rows.emplace_back("latency", latency_text(analysis.shape));
   if (analysis.shape.plateau)
     facts.rows.emplace_back("plateau", plateau_text(*analysis.shape.plateau));
-  if (analysis.fit && !analysis.shape.jitter)
-    facts.rows.emplace_back("fit", fit_sentence(*analysis.fit));
+  if (const auto* fit = shown_fit(judged)) facts.rows.emplace_back("fit", fit_sentence(*fit));
   if (const std::string text = in_place_text(analysis); !text.empty())
     facts.rows.emplace_back("in place", text);
   if (judged.expectation) facts.rows.emplace_back("reference", reference_text(*judged.expectation));
@@ -247,6 +246,12 @@ std::string far_apart(const Curves& curves) {
 
 }  // namespace
 
+const model::Fit* shown_fit(const JudgedCurve& judged) {
+  const bool says_something =
+      judged.analysis.fit && judged.curve->ranks != 1 && !judged.analysis.shape.jitter;
+  return says_something ? &*judged.analysis.fit : nullptr;
+}
+
 std::size_t shown_of(std::size_t curves) { return curves <= kMostListed ? curves : kListedOfMany; }
 
 std::vector<Block> curve_blocks(const Curves& curves) {
@@ -273,15 +278,15 @@ std::vector<Block> curve_details(const Curves& curves) {
   std::vector<Block> blocks;
   for (const JudgedCurve* judged : std::span(curves).first(shown_of(curves.size()))) {
     if (curves.size() > kMostInFull) add_curve(blocks, *judged);
-    if (!judged->analysis.fit || judged->curve->ranks == 1) continue;
+    const model::Fit* fit = shown_fit(*judged);
+    if (fit == nullptr) continue;
     blocks.emplace_back(core::Heading{"points of the fit: " + title_of(*judged)});
-    blocks.emplace_back(
-        core::Paragraph{fmt::format("T(S) = latency + S * {} / beta, relative errors, Tukey "
-                                    "weights; spread {} (robust sigma of "
-                                    "the residuals)",
-                                    format_number(judged->analysis.wire_share, 5),
-                                    core::format_percent(judged->analysis.fit->spread))});
-    blocks.emplace_back(fit_points_table(*judged->analysis.fit));
+    blocks.emplace_back(core::Paragraph{fmt::format(
+        "T(S) = latency + S * {} / beta, relative errors, Tukey "
+        "weights; spread {} (robust sigma of "
+        "the residuals)",
+        format_number(judged->analysis.wire_share, 5), core::format_percent(fit->spread))});
+    blocks.emplace_back(fit_points_table(*fit));
   }
   return blocks;
 }

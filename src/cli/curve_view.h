@@ -15,6 +15,10 @@ namespace comm_probe::cli {
 core::Json curve_json(const diagnose::JudgedCurve& judged);
 core::Json pair_json(const curve::Pair& pair);
 
+// The fit that both show; null where it would say nothing: none could be made, one rank (times of a
+// copy), times that jump about.
+const model::Fit* shown_fit(const diagnose::JudgedCurve& judged);
+
 // So many of very many curves are shown as text; the rest is counted, and --json has them all.
 std::size_t shown_of(std::size_t curves);
 

@@ -107,11 +107,16 @@ report::TextStyle Shell::style() const {
 }
 
 int Shell::finish(const core::Document& document) const {
-  const std::string text =
-      json_ ? report::render_json(document) : report::render_text(document, style());
   std::FILE* out = output_.empty() ? stdout : std::fopen(output_.c_str(), "w");
   if (out == nullptr) return fail(cannot_write(output_));
-  const bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  bool written = true;
+  const auto write = [&](std::string_view text) {
+    written = written && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  };
+  if (json_)
+    report::write_json(document, write);
+  else
+    write(report::render_text(document, style()));
   const bool closed = output_.empty() ? std::fflush(out) == 0 : std::fclose(out) == 0;
   if (!written || !closed)
     return fail(

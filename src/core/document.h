@@ -2,6 +2,7 @@
 // caveats, and a body of blocks for the reader. report/ turns it into text or JSON.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,10 +51,18 @@ struct InputRecord {
   std::optional<int> rank = {};
 };
 
+// A list of result that would fill the memory as one tree: items are made when they are written.
+struct LongList {
+  std::string key = {};  // in result
+  std::size_t size = 0;
+  std::function<Json(std::size_t)> item = {};  // may be called by several threads at once
+};
+
 struct Document {
   std::string command;
   std::vector<InputRecord> inputs = {};
   Json result = Json::object();
+  std::optional<LongList> long_list = {};  // beside `result`
   std::vector<Finding> findings = {};
   std::vector<Caveat> caveats = {};
   std::string verdict = {};         // one sentence, printed above the findings

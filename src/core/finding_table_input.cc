@@ -26,6 +26,13 @@ constexpr std::array kCaveats = {
                 "rows of a table contradict themselves: size / time is not the printed bandwidth",
                 "attach the output as the program wrote it; such rows were edited, mixed from two "
                 "runs, or printed by a patched program"},
+    CaveatEntry{"input.row-refused",
+                "rows of a table hold a figure that no column can have: negative, or beyond 1e15",
+                "look at the line; run the size again where the program itself printed it (a clock "
+                "that jumped, an overflow)"},
+    CaveatEntry{"input.row-without-time",
+                "rows of a table show nan, inf, 0 or nothing where other rows have a time",
+                "the size was not measured, or the clock failed; run it again"},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ struct Values {
   std::array<std::string_view, Tokens::kMost> text;
   std::size_t size = 0;
   const char* end = nullptr;  // behind the last of them
+  std::string_view impossible = {};
+  std::string_view not_a_number = {};  // "nan", "inf"
 };
 
 // "float", "bfloat16", "fp8_e4m3"; "sum", "none"
@@ -64,10 +66,12 @@ void take_values(const Tokens& tokens, std::size_t from, Values& values) {
     if (word.empty()) continue;
     double value = kAbsent;
     if (const auto number = parse_decimal(word)) {
-      if (std::abs(*number) > kLargestFigure) return;
+      if (std::abs(*number) > kLargestFigure) values.impossible = word;
       value = *number;
     } else if (!is_absent(word)) {
       return;
+    } else if (word != "N/A" && word != "-") {
+      values.not_a_number = word;
     }
     values.at[values.size] = value;
     values.text[values.size++] = word;
@@ -110,17 +114,22 @@ bool is_largest_error(std::string_view text) {
   return text.find("e-") != std::string_view::npos || text == "0e+00";
 }
 
-bool read_timing(const Values& values, std::size_t at, const Layout& layout,
+bool read_timing(Values& values, std::size_t at, const Layout& layout,
                  std::optional<Timing>& timing) {
   for (std::size_t i = at; i < at + 3; ++i) {
     if (std::isnan(values.at[i])) return true;  // not measured: absent
-    if (values.at[i] < 0) return false;
+    if (values.at[i] < 0) values.impossible = values.text[i];
   }
+  if (!values.impossible.empty()) return false;
   Timing& filled = timing.emplace();
   filled.time = core::Duration::from_us(values.at[at]);
   filled.algbw = core::Bandwidth::from_GBps(values.at[at + 1]);
   filled.busbw = core::Bandwidth::from_GBps(values.at[at + 2]);
   if (!layout.has_last || std::isnan(values.at[at + 3])) return true;
+  if (values.at[at + 3] < 0) {
+    values.impossible = values.text[at + 3];
+    return false;
+  }
   if (layout.last_is_error || is_largest_error(values.text[at + 3]))
     filled.largest_error = values.at[at + 3];
   else
@@ -136,10 +145,10 @@ bool is_in_place_only(const Values& values, const Layout& layout) {
   return values.text[1].data() - root_end > 25;
 }
 
-RowReading fill(const Values& values, const Layout& layout, Row& row) {
+RowReading fill(Values& values, const Layout& layout, Row& row) {
   const std::size_t start = layout.has_root ? 1 : 0;
   const auto width = static_cast<std::size_t>(layout.width);
-  if (values.size < start + width) return {RowKind::kHead, false, values.end};
+  if (values.size < start + width) return {RowKind::kHead, false, values.end, {}};
   if (layout.has_root) row.root = parse_small(values.text[0]);
   const bool full = values.size >= start + width * static_cast<std::size_t>(layout.groups);
   bool good = true;
@@ -150,9 +159,9 @@ RowReading fill(const Values& values, const Layout& layout, Row& row) {
     if (full && layout.groups == 2)
       good = read_timing(values, start + width, layout, row.in_place) && good;
   }
-  if (!good) return {};
-  RowReading reading = {full || row.in_place ? RowKind::kRow : RowKind::kHalfRow, false,
-                        values.end};
+  if (!good) return {RowKind::kRefused, false, values.end, values.impossible};
+  RowReading reading = {full || row.in_place ? RowKind::kRow : RowKind::kHalfRow, false, values.end,
+                        values.not_a_number};
   reading.contradicts_itself = contradicts_itself(row);
   return reading;
 }
@@ -213,7 +222,7 @@ RowReading read_row(const Tokens& tokens, const Layout* layout, Row& row) {
   if (has_redop) row.redop = tokens.at[next];
   if (values.size == 0)
     values.end = tokens.at[tokens.size - 1].data() + tokens.at[tokens.size - 1].size();
-  if (values.size < 3) return {RowKind::kHead, false, values.end};
+  if (values.size < 3) return {RowKind::kHead, false, values.end, {}};
   return fill(values, layout_for(values, layout, row.bytes.count()), row);
 }
 

@@ -34,12 +34,16 @@ enum class RowKind {
   kRow,
   kHalfRow,  // the out-of-place half is there, the in-place half is not
   kHead,     // size, count, type ... and not all of the first figures
+  kRefused,  // a row with a figure that no time and no rate can have: negative, beyond 1e15
 };
 
 struct RowReading {
   RowKind kind = RowKind::kNotARow;
   bool contradicts_itself = false;  // size / time is not algbw
   const char* end = nullptr;        // behind its last word, in the text of the tokens
+  // A word that is no figure: the impossible one of a refused row, or "nan" or "inf" in a row that
+  // lacks this timing.
+  std::string_view odd_word = {};
 };
 
 // The same for a row that looks exactly as nccl-tests prints it below this header, three times as

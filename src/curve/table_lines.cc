@@ -210,6 +210,24 @@ void TableReader::add_caveats() {
         fmt::format("{}:{}: in {} size / time is not the printed algbw", reading_.file,
                     first_contradiction_, times(contradictions_, "row", "rows")),
         "the rows were kept as printed; do not trust them"));
+  if (refused_ > 0)
+    caveats.push_back(core::make_caveat(
+        "input.row-refused",
+        fmt::format("{}:{}: {} with a figure that no column can have ('{}')", reading_.file,
+                    first_refused_, times(refused_, "row", "rows"), refused_word_),
+        "left out; the other rows were read"));
+  if (without_time_ > 0)
+    caveats.push_back(core::make_caveat(
+        "input.row-without-time",
+        fmt::format("{}:{}: {} with '{}' where a figure should stand", reading_.file,
+                    first_without_time_, times(without_time_, "row", "rows"), no_time_word_),
+        "that timing is left out; the rest of the row was read"));
+  else if (gaps_ > 0)
+    caveats.push_back(
+        core::make_caveat("input.row-without-time",
+                          fmt::format("{}:{}: {} without the time that other rows have",
+                                      reading_.file, first_gap_, times(gaps_, "row", "rows")),
+                          "these sizes are judged without it"));
 }
 
 }  // namespace comm_probe::curve

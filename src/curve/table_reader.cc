@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/finding_table.h"
+#include "curve/analysis.h"
 #include "curve/mixed_tables.h"
 
 namespace comm_probe::curve {
@@ -72,6 +73,10 @@ bool TableReader::take_row_line(std::string_view text, const core::Line& line) {
   release_held();
   fragment_ = 0;
   row.line = line.number;
+  if (reading.kind == RowKind::kRefused) {
+    refuse(reading, line.number);
+    return true;
+  }
   if (reading.kind == RowKind::kRow) {
     accept(reading, std::move(row));
     return true;
@@ -103,6 +108,9 @@ bool TableReader::continue_held(std::string_view text, const core::Line& line) {
   if (reading.kind == RowKind::kRow) {
     held_.clear();
     accept(reading, std::move(row));
+  } else if (reading.kind == RowKind::kRefused) {
+    held_.clear();
+    refuse(reading, row.line);
   } else {
     held_row_ = std::move(row);
     held_reading_ = reading;
@@ -122,7 +130,26 @@ void TableReader::release_held() {
   accept(held_reading_, std::move(held_row_));
 }
 
+void TableReader::refuse(const RowReading& reading, std::uint64_t line) {
+  if (refused_++ > 0) return;
+  first_refused_ = line;
+  refused_word_ = reading.odd_word;
+}
+
+// A time of 0.00 at a size above 0 is none: the clock was too coarse, or the text was edited.
+std::string_view TableReader::odd_word_of(const RowReading& reading, const Row& row) {
+  if (!reading.odd_word.empty() || row.bytes.count() <= 0) return reading.odd_word;
+  for (const auto* timing : {&row.out_of_place, &row.in_place})
+    if (*timing && !is_usable(**timing)) return (*timing)->time.in_us() > 1 ? "1e15" : "0";
+  return {};
+}
+
 void TableReader::accept(RowReading reading, Row&& row) {
+  const std::string_view odd = odd_word_of(reading, row);
+  if (!odd.empty() && without_time_++ == 0) {
+    first_without_time_ = row.line;
+    no_time_word_ = odd;
+  }
   if (reading.contradicts_itself && contradictions_++ == 0) first_contradiction_ = row.line;
   place_row(std::move(row));
 }
@@ -206,6 +233,7 @@ void TableReader::close() {
   is_open_ = false;
   curve_.rows.assign(std::make_move_iterator(rows_.begin()), std::make_move_iterator(rows_.end()));
   rows_.clear();
+  note_gaps();
   if (averages_ != 1) curve_.printed_avg_busbw_GBps.reset();
   const bool suspect = rows_after_end_ || headers_ > 1 || !curve_.misrun.empty();
   const bool twin_before =
@@ -217,6 +245,15 @@ void TableReader::close() {
     keep(std::move(curve_));
   }
   said_.nranks.reset();  // NCCL's own lines speak of one run
+}
+
+// A column that most rows fill and some leave open ("-", "N/A"); open in every row it was not asked
+// for.
+void TableReader::note_gaps() {
+  const auto has_time = [](const Row& row) { return row.out_of_place.has_value(); };
+  if (std::none_of(curve_.rows.begin(), curve_.rows.end(), has_time)) return;
+  for (const Row& row : curve_.rows)
+    if (!has_time(row) && gaps_++ == 0) first_gap_ = row.line;
 }
 
 void TableReader::keep(Curve&& curve) {

@@ -33,6 +33,9 @@ class TableReader {
   void hold(std::string_view text, const core::Line& line);
   bool continue_held(std::string_view text, const core::Line& line);
   void release_held();
+  void refuse(const RowReading& reading, std::uint64_t line);
+  static std::string_view odd_word_of(const RowReading& reading, const Row& row);
+  void note_gaps();
 
   void take_other_line(std::string_view text, const core::Line& line);
   bool take_comment(std::string_view body, std::string_view text);
@@ -85,6 +88,10 @@ class TableReader {
   std::uint64_t fragment_ = 0;  // the line of a lone size at the end of what was read so far
   std::uint64_t rank_contradictions_ = 0;
   std::uint64_t contradictions_ = 0, first_contradiction_ = 0;
+  std::uint64_t refused_ = 0, first_refused_ = 0;
+  std::uint64_t without_time_ = 0, first_without_time_ = 0;
+  std::uint64_t gaps_ = 0, first_gap_ = 0;
+  std::string refused_word_, no_time_word_;  // of the first
 };
 
 }  // namespace comm_probe::curve

@@ -87,15 +87,25 @@ std::optional<core::Caveat> nodes_differ(const curve::Curve& curve, const Refere
       certain);
 }
 
+// A topology names no GPU, only its compute capability (0: not even that).
+bool is_same_gpu(const Gpu& listed, const Gpu& of_machine) {
+  if (!of_machine.name.empty()) return gpu_family(listed) == gpu_family(of_machine);
+  return of_machine.sm == 0 || listed.sm == 0 || of_machine.sm == listed.sm;
+}
+std::string gpu_text(const Gpu& gpu) {
+  if (!gpu.name.empty()) return gpu.name;
+  return fmt::format("compute capability {}.{}", gpu.sm / 10, gpu.sm % 10);
+}
+
 // The header names another GPU than the machine has.
 std::optional<core::Caveat> hardware_differs(const curve::Curve& curve,
                                              const Reference& reference) {
   const Gpu* gpu = reference.catalog == nullptr ? nullptr : gpu_of(curve, *reference.catalog);
-  if (gpu == nullptr || gpu_family(*gpu) == gpu_family(reference.machine->gpu)) return std::nullopt;
+  if (gpu == nullptr || is_same_gpu(*gpu, reference.machine->gpu)) return std::nullopt;
   return core::make_caveat(
       "curve.hardware-differs",
       fmt::format("{}: the header lists {}, {} has {}", curve.file, gpu->name,
-                  reference.machine->name, reference.machine->gpu.name),
+                  reference.machine->name, gpu_text(reference.machine->gpu)),
       "the plateau is not compared with the hardware; name the machine that was measured");
 }
 

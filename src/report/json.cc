@@ -1,26 +1,78 @@
 #include "core/json.h"
 
+#include <vector>
+
+#include "core/parallel.h"
 #include "report/report.h"
 
 namespace comm_probe::report {
+namespace {
 
-std::string render_json(const core::Document& document) {
-  core::Json inputs = core::Json::array();
+using core::Json;
+
+// Items of a long list that are made before they are written.
+constexpr std::size_t kItemsAtOnce = 1024;
+
+// input bytes that are not UTF-8 are replaced, never thrown upon
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string envelope_text(const core::Document& document, Json result) {
+  Json inputs = Json::array();
   for (const core::InputRecord& input : document.inputs) {
-    core::Json record = {{"path", input.path}, {"kind", input.kind}};
+    Json record = {{"path", input.path}, {"kind", input.kind}};
     if (input.rank) record["rank"] = *input.rank;
     inputs.push_back(std::move(record));
   }
-  core::Json findings = core::Json::array();
+  Json findings = Json::array();
   for (const core::Finding& finding : document.findings) findings.push_back(core::to_json(finding));
-  core::Json caveats = core::Json::array();
+  Json caveats = Json::array();
   for (const core::Caveat& caveat : document.caveats) caveats.push_back(core::to_json(caveat));
-  core::Json envelope = {{"comm_probe", kVersion},          {"command", document.command},
-                         {"inputs", std::move(inputs)},     {"result", document.result},
-                         {"findings", std::move(findings)}, {"caveats", std::move(caveats)}};
+  Json envelope = {{"comm_probe", kVersion},          {"command", document.command},
+                   {"inputs", std::move(inputs)},     {"result", std::move(result)},
+                   {"findings", std::move(findings)}, {"caveats", std::move(caveats)}};
   if (!document.verdict.empty()) envelope["verdict"] = document.verdict;
-  // input bytes that are not UTF-8 are replaced, never thrown upon
-  return envelope.dump(2, ' ', false, core::Json::error_handler_t::replace) + "\n";
+  return text_of(envelope, 2) + "\n";
+}
+
+void write_items(const core::LongList& list, const std::function<void(std::string_view)>& write) {
+  std::vector<std::string> items;
+  for (std::size_t first = 0; first < list.size; first += kItemsAtOnce) {
+    items.assign(std::min(kItemsAtOnce, list.size - first), "");
+    core::for_each_index(items.size(),
+                         [&](std::size_t i) { items[i] = text_of(list.item(first + i), -1); });
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      write(first + i == 0 ? "\n" : ",\n");
+      write(items[i]);
+    }
+  }
+}
+
+}  // namespace
+
+void write_json(const core::Document& document,
+                const std::function<void(std::string_view)>& write) {
+  if (!document.long_list) return write(envelope_text(document, document.result));
+  const std::string hole = "\x01";
+  Json result = document.result;
+  result[document.long_list->key] = hole;
+  const std::string envelope = envelope_text(document, std::move(result));
+  const std::string quoted = text_of(Json(hole), -1);
+  // a string that reads so would have its quotes escaped: only the key itself can stand there
+  const std::string key = text_of(Json(document.long_list->key), -1) + ": ";
+  const std::size_t at = envelope.find(key + quoted) + key.size();
+  write(std::string_view(envelope).substr(0, at));
+  write("[");
+  write_items(*document.long_list, write);
+  write("\n]");
+  write(std::string_view(envelope).substr(at + quoted.size()));
+}
+
+std::string render_json(const core::Document& document) {
+  std::string text;
+  write_json(document, [&text](std::string_view part) { text += part; });
+  return text;
 }
 
 }  // namespace comm_probe::report

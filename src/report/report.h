@@ -7,7 +7,9 @@
 // and the others are counted; JSON has all of them. Worked examples: tests/golden/report.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/document.h"
 
@@ -23,6 +25,8 @@ struct TextStyle {
 std::string render_text(const core::Document& document, const TextStyle& style);
 // The envelope of design/cli.md, two-space indented, with a newline at the end.
 std::string render_json(const core::Document& document);
+// The same piece by piece, in order; the items of a long list are each on one line.
+void write_json(const core::Document& document, const std::function<void(std::string_view)>& write);
 // One block, for tests and for commands that print nothing else.
 std::string render_block(const core::Block& block, const TextStyle& style);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "catalog/links.h"
+#include "topology/standard_links.h"
 
 namespace comm_probe::topology {
 namespace {
@@ -15,19 +15,10 @@ std::optional<Bandwidth> sum(std::optional<Bandwidth> a, std::optional<Bandwidth
   return *a + *b;
 }
 
-// NVLink generations by compute capability; workstation bridges (8.6) have rates of their own,
-// which the catalog does not list.
 std::optional<Bandwidth> nvlink_nominal(int sm, int count) {
-  struct Row {
-    int least_sm;
-    int most_sm;
-    int generation;
-  };
-  constexpr Row kRows[] = {{60, 69, 1}, {70, 79, 2}, {80, 80, 3}, {90, 99, 4}, {100, 119, 5}};
-  for (const Row& row : kRows)
-    if (sm >= row.least_sm && sm <= row.most_sm)
-      return catalog::nvlink(row.generation, count).one_way().value;
-  return std::nullopt;
+  const auto links = standard_nvlinks(sm, count);
+  if (!links) return std::nullopt;
+  return links->one_way().value;
 }
 
 // Broadcom PEX switches that show two levels where there is one: the id of the switch without its
@@ -39,15 +30,6 @@ int broadcom_generation(std::uint64_t device, int level) {
   if (family == kGen4) return 4;
   if (family == kGen5 + static_cast<std::uint64_t>(level) * 0x1000) return 5;
   return 0;
-}
-
-// "16 GT/s" and "16.0 GT/s PCIe" are generation 4; nothing for what is no PCIe generation or width.
-std::optional<catalog::PcieLink> standard_link(const PciSlot& slot) {
-  constexpr double kTransfers[] = {2.5, 5, 8, 16, 32, 64};
-  const double transfers = std::atof(slot.speed.c_str());
-  for (int i = 0; i < 6; ++i)
-    if (transfers == kTransfers[i]) return catalog::find_pcie(i + 1, slot.width);
-  return std::nullopt;
 }
 
 }  // namespace
@@ -82,7 +64,7 @@ void MachineBuilder::join_pci(int function, int above) {
   const PciSlot& slot = machine_.node(function).slot;
   const bool on_bus = !machine_.node(function).bus_id.empty();
   Link link{.type = LinkType::kPci, .nccl = on_bus ? nccl_pci_rate(slot) : kLocalRate};
-  if (const auto standard = standard_link(slot)) {
+  if (const auto standard = standard_pcie(slot)) {
     link.nominal = standard->nominal().value;
     link.effective = standard->effective().value;
   }

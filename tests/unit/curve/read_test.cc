@@ -214,6 +214,34 @@ TEST(CurveRows, AContradictionIsKeptAndSaid) {
   EXPECT_TRUE(has_caveat(reading, "input.row-contradiction", true));
 }
 
+// Whatever makes a row unusable is said: a row that goes without a word is a wrong verdict.
+TEST(CurveRows, ARowThatIsLeftOutIsSaid) {
+  const auto with = [](const std::string& figures) {
+    return reading_of(kHeader + kRow + "\n  8388608  2097152  float  sum  -1  " + figures + "\n");
+  };
+  for (const char* refused :
+       {"-953.1 8.81 16.51 0 953.1 8.81 16.51 0", "1e300 8.81 16.51 0 953.1 8.81 16.51 0",
+        "953.1 8.81 16.51 0 953.1 -8.81 16.51 0", "953.1 8.81 16.51 -3 953.1 8.81 16.51 0"}) {
+    EXPECT_EQ(rows_in(with(refused)), 1U) << refused;
+    EXPECT_TRUE(has_caveat(with(refused), "input.row-refused", true)) << refused;
+  }
+  for (const char* open :
+       {"nan 8.81 16.51 0 953.1 8.81 16.51 0", "inf 0 0 0 953.1 8.81 16.51 0",
+        "0.00 8.81 16.51 0 953.1 8.81 16.51 0", "1e-300 8.81 16.51 0 953.1 8.81 16.51 0",
+        "- - - 0 953.1 8.81 16.51 0", "N/A N/A N/A 0 953.1 8.81 16.51 0",
+        "953.1 8.81 16.51 nan 953.1 8.81 16.51 0"}) {
+    EXPECT_EQ(rows_in(with(open)), 2U) << open;
+    EXPECT_TRUE(has_caveat(with(open), "input.row-without-time", true)) << open;
+  }
+}
+
+TEST(CurveRows, AColumnThatNobodyAskedForIsNoGap) {
+  const Reading reading = reading_of(kHeader +
+                                     "  1048576  262144  float  sum  -1  119.1  8.81  16.51  0  "
+                                     "N/A  N/A  N/A  N/A\n");
+  EXPECT_FALSE(has_caveat(reading, "input.row-without-time", true));
+}
+
 TEST(CurveRows, LeftOutLinesDoNotLimitTheRest) {
   const Reading reading = reading_of(kHeader + kRow + "\n   ...\n" + kNextRow + "\n");
   EXPECT_EQ(rows_in(reading), 2U);

@@ -1,0 +1,125 @@
+#include "diagnose/machine_of_topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "topology/standard_links.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using catalog::Fabric;
+using catalog::GpuPair;
+using topology::LinkType;
+using topology::Node;
+using topology::NodeType;
+
+// Where the slot is not known nothing is limited by it.
+const catalog::PcieLink kWidestSlot = catalog::pcie(6, 16);
+
+class Reader {
+ public:
+  explicit Reader(const topology::Machine& topology) : topology_(topology) {}
+
+  core::Result<catalog::Machine> read(const std::string& name) {
+    machine_.name = name;
+    machine_.source = name;
+    if (topology_.count(NodeType::kGpu) == 0)
+      return core::input_error(name + ": no GPU in it", "expected the topology of a GPU machine");
+    for (const int gpu : topology_.of(NodeType::kGpu))
+      if (topology_.node(gpu).as<topology::Gpu>().sm != first_gpu().as<topology::Gpu>().sm)
+        return core::input_error(name + ": GPUs of several kinds in one machine",
+                                 "name the rate of the slowest with --beta");
+    read_gpus();
+    if (!machine_.gpu.links && (!machine_.switch_links.empty() || !machine_.gpu_pairs.empty()))
+      return core::input_error(
+          fmt::format("{}: NVLinks of GPUs with compute capability {}.{}, whose rate is not known",
+                      name, machine_.gpu.sm / 10, machine_.gpu.sm % 10),
+          "name the rate with --beta, or the machine with --machine");
+    read_nets();
+    return machine_;
+  }
+
+ private:
+  const Node& first_gpu() const { return topology_.node(topology_.of(NodeType::kGpu).front()); }
+
+  // NVLinks of one GPU to the switches, and to each GPU after it.
+  void read_gpus() {
+    const int hosts = std::max(1, topology_.hosts());
+    const int all = topology_.count(NodeType::kGpu);
+    machine_.gpus = all / hosts;
+    machine_.scale_up_gpus = hosts > 1 ? all : 0;
+    machine_.gpu.sm = first_gpu().as<topology::Gpu>().sm.value_or(0);
+    machine_.gpu.pcie = topology::standard_pcie(first_gpu().slot);
+    int fewest_to_switches = 0, most_links = 0;
+    for (int index = 0; index < all; ++index) {
+      const int to_switches = read_links_of(index);
+      fewest_to_switches = index == 0 ? to_switches : std::min(fewest_to_switches, to_switches);
+      most_links = std::max(most_links, to_switches + links_to_gpus_[index]);
+    }
+    if (fewest_to_switches > 0) machine_.switch_links = {fewest_to_switches};
+    machine_.gpu.links = topology::standard_nvlinks(machine_.gpu.sm, most_links);
+    machine_.fabric = fabric();
+  }
+
+  int read_links_of(int index) {
+    int to_switches = 0;
+    for (const topology::Link& link : topology_.node(topology_.of(NodeType::kGpu)[index]).links) {
+      if (link.type == LinkType::kC2c) machine_.c2c_links = link.count;
+      if (link.type != LinkType::kNvl) continue;
+      const Node& remote = topology_.node(link.remote);
+      if (remote.type() == NodeType::kNvs) to_switches += link.count;
+      if (remote.type() != NodeType::kGpu) continue;
+      const int other = topology_.index_in_type(link.remote);
+      links_to_gpus_[index] += link.count;
+      if (other > index) machine_.gpu_pairs.push_back({index, other, link.count});
+    }
+    return to_switches;
+  }
+
+  Fabric fabric() const {
+    if (!machine_.gpu.links) return Fabric::kPcie;
+    if (!machine_.switch_links.empty()) return Fabric::kNvswitch;
+    if (machine_.gpu_pairs.empty()) return Fabric::kPcie;
+    std::map<int, int> partners;
+    for (const GpuPair& pair : machine_.gpu_pairs) ++partners[pair.first], ++partners[pair.second];
+    const bool in_pairs = std::all_of(partners.begin(), partners.end(),
+                                      [](const auto& entry) { return entry.second == 1; });
+    return in_pairs && machine_.gpus > 2 ? Fabric::kBridge : Fabric::kMesh;
+  }
+
+  // Every network port as one NIC; unlike ports at their mean, so that the total is right. A port
+  // that stands for several NICs (AWS) has the slot of one of them: then the reference is lower
+  // than what the NICs together can do, never higher.
+  void read_nets() {
+    const std::vector<int>& nets = topology_.of(NodeType::kNet);
+    machine_.nics = static_cast<int>(nets.size()) / std::max(1, topology_.hosts());
+    machine_.nic.name = "NIC";
+    machine_.nic.pcie = kWidestSlot;
+    core::Bandwidth total;
+    for (const int net : nets) total = total + topology_.node(net).as<topology::Net>().speed;
+    if (nets.empty()) return;
+    machine_.nic.port_rate = {total / static_cast<double>(nets.size()), core::Basis::kRead,
+                              fmt::format("{} ports in {}", nets.size(), machine_.name)};
+    for (const int nic : topology_.of(NodeType::kNic)) {
+      const auto slot = topology::standard_pcie(topology_.node(nic).slot);
+      if (slot && slot->nominal().value < machine_.nic.pcie.nominal().value)
+        machine_.nic.pcie = *slot;
+    }
+  }
+
+  const topology::Machine& topology_;
+  catalog::Machine machine_ = {};
+  std::map<int, int> links_to_gpus_ = {};
+};
+
+}  // namespace
+
+core::Result<catalog::Machine> machine_of(const topology::Machine& topology,
+                                          const std::string& name) {
+  return Reader(topology).read(name);
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,78 @@
+#include "diagnose/machine_of_topology.h"
+
+#include <gtest/gtest.h>
+
+#include "catalog/machine_figures.h"
+#include "catalog/topology_xml.h"
+#include "diagnose/machine_links.h"
+#include "topology/readers/nccl_xml.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using model::Op;
+
+topology::Machine read_back(const catalog::Machine& machine) {
+  const auto xml = catalog::topology_xml(machine);
+  EXPECT_TRUE(xml.ok());
+  return topology::read_nccl_xml("topo.xml", *xml).value().machine;
+}
+
+std::vector<double> rates(const catalog::Machine& machine, Op op, int ranks) {
+  std::vector<double> found;
+  for (const Links& way : inside_ways(machine, op, ranks)) found.push_back(way.inside.in_GBps());
+  return found;
+}
+
+// The worked example of machine_of_topology.h.
+TEST(MachineOfTopology, ReadsADgxH100) {
+  const auto machine =
+      machine_of(read_back(*catalog::Catalog::builtin().find_machine("dgx-h100")), "topo.xml");
+  ASSERT_TRUE(machine.ok());
+  EXPECT_EQ(machine->gpus, 8);
+  EXPECT_EQ(machine->fabric, catalog::Fabric::kNvswitch);
+  EXPECT_EQ(catalog::intra_node_one_way(*machine)->value.in_GBps(), 450);
+  EXPECT_EQ(machine->nics, 8);
+  EXPECT_EQ(machine->nic.rate().in_GBps(), 50);
+}
+
+// Whatever machine the catalog has: what is read back from its topology leads to the same links.
+TEST(MachineOfTopology, LeadsToTheLinksOfTheCatalog) {
+  int compared = 0;
+  for (const catalog::Machine& known : catalog::Catalog::builtin().machines()) {
+    const auto xml = catalog::topology_xml(known);
+    if (!xml.ok() || known.gpus < 2 || known.scale_up_gpus > known.gpus) continue;
+    const auto machine = machine_of(read_back(known), known.name);
+    if (known.gpu.sm == 86 && known.gpu.links) {  // workstation bridges: a tree shows no rate
+      ASSERT_FALSE(machine.ok()) << known.name;
+      EXPECT_NE(machine.error().message.find("8.6"), std::string::npos);
+      continue;
+    }
+    ASSERT_TRUE(machine.ok()) << known.name;
+    EXPECT_EQ(machine->gpus, known.gpus) << known.name;
+    for (const int ranks : {2, known.gpus})
+      EXPECT_EQ(rates(*machine, Op::kAllReduce, ranks), rates(known, Op::kAllReduce, ranks))
+          << known.name << " " << ranks;
+    const Links from_file = links_of_machine(*machine, known.gpus);
+    const Links from_catalog = links_of_machine(known, known.gpus);
+    if (known.nics_per_net == 1) {
+      EXPECT_NEAR(from_file.node_out.in_GBps(), from_catalog.node_out.in_GBps(), 1e-6)
+          << known.name;
+    }
+    EXPECT_LE(from_file.node_out, from_catalog.node_out) << known.name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 30);
+}
+
+TEST(MachineOfTopology, RefusesWhatHasNoGpu) {
+  const auto reading = topology::read_nccl_xml(
+      "none.xml", "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\"/></system>");
+  ASSERT_TRUE(reading.ok());
+  const auto machine = machine_of(reading->machine, "none.xml");
+  ASSERT_FALSE(machine.ok());
+  EXPECT_NE(machine.error().message.find("no GPU"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose
