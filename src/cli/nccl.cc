@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/nccl_commands.h"
 #include "cli/nccl_job.h"
 #include "cli/plan_view.h"
 #include "cli/subcommands.h"
@@ -74,6 +75,7 @@ void add_nccl(CLI::App& root, Shell& shell) {
       root.add_subcommand("nccl", "what NCCL decides on a machine, and why")->group("Look");
   app->require_subcommand(1);
   add_plan(*app, shell);
+  add_nccl_env(*app, shell);
 }
 
 }  // namespace comm_probe::cli

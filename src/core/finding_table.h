@@ -53,6 +53,8 @@ std::span<const FindingEntry> link_findings();
 std::span<const CaveatEntry> link_caveats();
 std::span<const FindingEntry> topo_findings();
 std::span<const CaveatEntry> topo_caveats();
+std::span<const FindingEntry> nccl_findings();
+std::span<const CaveatEntry> nccl_caveats();
 std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
 std::span<const TermEntry> terms();

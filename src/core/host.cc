@@ -1,5 +1,8 @@
 #include "core/host.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -105,6 +108,28 @@ std::optional<std::string> Host::environment(const std::string& name) const {
   }
   const auto found = environment_.find(name);
   return found == environment_.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::vector<std::string> Host::environment_names(const std::string& prefix) const {
+  std::vector<std::string> names;
+  if (is_real()) {
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+      const std::string_view text = *entry;
+      if (text.starts_with(prefix)) names.emplace_back(text.substr(0, text.find('=')));
+    }
+  } else {
+    for (const auto& [name, value] : environment_)
+      if (name.starts_with(prefix)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<std::string> Host::home(std::optional<unsigned> user) const {
+  if (!is_real()) return environment("HOME");
+  const passwd* entry = ::getpwuid(user.value_or(::getuid()));
+  if (entry == nullptr || entry->pw_dir == nullptr) return std::nullopt;
+  return entry->pw_dir;
 }
 
 std::optional<std::vector<int>> parse_cpu_list(const std::string& text) {

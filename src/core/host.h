@@ -36,6 +36,11 @@ class Host {
   // The target of a symbolic link as it is stored.
   std::optional<std::string> link_target(const std::string& path) const;
   std::optional<std::string> environment(const std::string& name) const;
+  // Names of the environment that begin so, sorted.
+  std::vector<std::string> environment_names(const std::string& prefix) const;
+  // The home directory of a user (without one: of this process) in the password database; of a
+  // recorded machine its HOME.
+  std::optional<std::string> home(std::optional<unsigned> user) const;
 
  private:
   // Where `path` really is; empty where a recorded machine's link leads out of its folder: this

@@ -1,0 +1,10 @@
+// The commands below `nccl`, one file each.
+#pragma once
+
+#include "cli/shell.h"
+
+namespace comm_probe::cli {
+
+void add_nccl_env(CLI::App& nccl, Shell& shell);
+
+}  // namespace comm_probe::cli
