@@ -9,6 +9,7 @@
 
 #include "cli/plan_graphs_json.h"
 #include "cli/plan_json.h"
+#include "cli/plan_tuning_json.h"
 #include "tests/oracle/oracle_files.h"
 
 namespace comm_probe {
@@ -28,7 +29,9 @@ const std::vector<Section>& sections() {
       {"rings", {"rings"}},
       {"trees", {"trees"}},
       {"nvls", {"nvls"}},
-      {"NICs", {"ring_net_node0"}}};
+      {"NICs", {"ring_net_node0"}},
+      {"tuning", {"tuning"}},
+      {"choice", {"choice"}}};
   return all;
 }
 
@@ -57,7 +60,9 @@ class Score {
     const Json expected = Json::parse(oracle::read_file(file));
     const auto plan = oracle::plan_of(machine, expected);
     Json found = Json::object();
+    const auto settings = nccl::read_tuning_settings(oracle::environment_of(expected));
     if (plan) cli::add_graphs_json(found, *plan, false);
+    if (plan && settings) cli::add_tuning_json(found, nccl::tune(*plan, *settings));
     for (std::size_t i = 0; i < sections().size(); ++i) {
       std::vector<std::string> differences;
       bool is_there = false;

@@ -7,6 +7,7 @@
 
 #include "cli/nccl_commands.h"
 #include "cli/nccl_job.h"
+#include "cli/plan_tuning_json.h"
 #include "cli/plan_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
@@ -16,16 +17,18 @@ namespace {
 
 // What was given but decides nothing that this command shows.
 std::vector<core::Caveat> unused_settings(const nccl::Environment& environment) {
-  std::vector<std::string> known = nccl::path_setting_names();
-  const std::vector<std::string> of_channels = nccl::channel_setting_names();
-  known.insert(known.end(), of_channels.begin(), of_channels.end());
+  std::vector<std::string> known;
+  for (const auto& part :
+       {nccl::path_setting_names(), nccl::channel_setting_names(), nccl::tuning_setting_names()})
+    known.insert(known.end(), part.begin(), part.end());
   std::string names;
   for (const auto& [name, value] : environment)
     if (std::find(known.begin(), known.end(), name) == known.end())
       names += (names.empty() ? "" : ", ") + name;
   if (names.empty()) return {};
   return {core::make_caveat("nccl.setting-unused", "the effect of " + names,
-                            "paths, NICs, channels, rings and trees are decided without it",
+                            "paths, NICs, channels and the choice of algorithms are decided "
+                            "without it",
                             false)};
 }
 
@@ -37,6 +40,8 @@ struct PlanOptions {
 int plan(const Shell& shell, const PlanOptions& options) {
   const auto job = options.request.read();
   if (!job) return shell.fail(job.error());
+  const auto settings = nccl::read_tuning_settings(job->environment, job->version);
+  if (!settings) return shell.fail(settings.error());
   auto reached = nccl::reach_of_job(job->machine,
                                     nccl::read_settings(job->environment, job->version), job->job);
   if (!reached) return shell.fail(job->in_file(reached.error()));
@@ -46,6 +51,7 @@ int plan(const Shell& shell, const PlanOptions& options) {
   core::Document document =
       plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
   document.inputs = {job->input};
+  add_tuning_json(document.result, tune(*planned, *settings));
   document.result["env"] = job->environment;
   document.caveats = job->caveats;
   const auto unused = unused_settings(job->environment);
@@ -60,7 +66,7 @@ void add_plan(CLI::App& nccl, Shell& shell) {
   options->request.add_to(*app, shell);
   app->add_flag("--full", options->is_full, "every ring and tree in JSON, however many ranks");
   app->footer(
-      "Paths, NICs, channels, rings and trees as NCCL 2.28.9 decides them.\n"
+      "Paths, NICs, channels, rings, trees, tuning and choices as NCCL 2.28.9 decides them.\n"
       "Example:\n"
       "  NCCL_TOPO_DUMP_FILE=topo.xml all_reduce_perf -g 8 -e 8\n"
       "  comm-probe nccl plan --topo topo.xml --nodes 2 --env NCCL_NET_GDR_LEVEL=PIX");

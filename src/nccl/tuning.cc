@@ -111,4 +111,12 @@ Tuning tune(const TuningJob& job) {
   return tuning;
 }
 
+Tuning tune(const JobPlan& plan, const TuningSettings& settings) {
+  TuningJob job;
+  job.agreement = plan.agreement;
+  job.channels = plan.counts;
+  job.settings = settings;
+  return tune(job);
+}
+
 }  // namespace comm_probe::nccl

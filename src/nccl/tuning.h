@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "nccl/graph.h"
+#include "nccl/job_plan.h"
 #include "nccl/tuning_constants.h"
 #include "nccl/tuning_settings.h"
 
@@ -60,6 +60,8 @@ struct Tuning {
 };
 
 Tuning tune(const TuningJob& job);
+// Of a planned job, on a network of host processes.
+Tuning tune(const JobPlan& plan, const TuningSettings& settings);
 
 // The graph that an algorithm runs on.
 const GraphTraits& graph_of(const Agreement& agreement, Algorithm algorithm);

@@ -1,30 +1,19 @@
 // The tuning table and the choice of every call against what NCCL's own code decides for 40
 // machines, 1 to 128 nodes and their environment variants (../shared/data/oracle, version 2.28.9).
-// Graphs and channel counts come from the oracle file itself, so that this part stands alone.
+// Once with graphs and channel counts from the oracle file itself, so that this part stands alone,
+// once with our own search.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "nccl/nccl.h"
-#include "topology/readers/nccl_xml.h"
+#include "cli/plan_tuning_json.h"
+#include "oracle_files.h"
 
 namespace comm_probe {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using oracle::Json;
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 nccl::GraphTraits traits_of(const Json& graph) {
   nccl::GraphTraits traits;
@@ -110,141 +99,66 @@ nccl::ChannelCounts channels_of(const Json& channels) {
           .nvls_heads = channels["nvls_heads"]};
 }
 
-bool is_near(double a, double b) {
-  return std::abs(a - b) <= 1e-5 * std::max(std::abs(a), std::abs(b));
-}
-
-using Misses = std::vector<std::string>;
-
-template <class Value>
-void compare_methods(const Json& expected, const nccl::PerMethod<Value>& found, const char* what,
-                     Misses& misses) {
-  for (const nccl::Algorithm a : nccl::kAllAlgorithms)
-    for (const nccl::Protocol p : nccl::kAllProtocols) {
-      const auto value = found[nccl::index_of(a)][nccl::index_of(p)];
-      const Json& cell = expected[nccl::call_name(a)][nccl::index_of(p)];
-      if (cell != value)
-        misses.push_back(std::string(what) + " " + nccl::call_name(a) + " " + nccl::table_name(p) +
-                         ": expected " + cell.dump() + ", found " + std::to_string(value));
-    }
-}
-
-void compare_table(const Json& table, const nccl::Tuning& tuning, Misses& misses) {
-  for (const nccl::Function f : nccl::kAllFunctions)
-    for (const nccl::Algorithm a : nccl::kAllAlgorithms)
-      for (const nccl::Protocol p : nccl::kAllProtocols) {
-        const nccl::MethodCost& cost = tuning.cost(f, a, p);
-        double latency = 0;
-        double bandwidth = 0;
-        if (table[nccl::function_name(f)].contains(nccl::call_name(a))) {
-          const Json& row = table[nccl::function_name(f)][nccl::call_name(a)];
-          latency = row["lat"][nccl::index_of(p)];
-          bandwidth = row["bw"][nccl::index_of(p)];
-        }
-        if (is_near(latency, cost.latency.us) && is_near(bandwidth, cost.bandwidth.GBps)) continue;
-        misses.push_back(std::string(nccl::function_name(f)) + " " + nccl::call_name(a) + " " +
-                         nccl::table_name(p) + ": expected " + std::to_string(latency) + "/" +
-                         std::to_string(bandwidth) + ", found " + std::to_string(cost.latency.us) +
-                         "/" + std::to_string(cost.bandwidth.GBps));
-      }
-}
-
-Json row_of(std::uint64_t bytes, const core::Result<nccl::Choice>& choice) {
-  if (!choice) return Json::array({bytes, "ERROR"});
-  const nccl::Choice& c = *choice;
-  return Json::array({bytes, nccl::call_name(c.taken.algorithm), nccl::call_name(c.taken.protocol),
-                      c.taken.time.us, c.launch.channel_limit, c.launch.threads, c.launch.channels,
-                      c.launch.chunk});
-}
-
-bool same_row(const Json& expected, const Json& found) {
-  if (expected.size() != found.size()) return false;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (i == 3) {
-      if (!is_near(expected[i], found[i])) return false;
-    } else if (expected[i] != found[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 struct Score {
   int files = 0;
   int rows = 0;
-  int wrong_rows = 0;
-  int wrong_tables = 0;
+  int wrong = 0;
 };
 
-void compare_choices(const Json& choices, const nccl::Tuning& tuning, Score& score,
-                     Misses& misses) {
-  for (const auto& [name, rows] : choices.items()) {
-    const nccl::Function function = nccl::function_from_name(name).value();
-    for (const Json& row : rows) {
-      const std::uint64_t bytes = row[0];
-      const nccl::Call call = nccl::call_of(function, bytes, tuning.job.agreement.ranks);
-      const Json found = row_of(bytes, choose(tuning, call));
-      ++score.rows;
-      if (same_row(row, found)) continue;
-      ++score.wrong_rows;
-      misses.push_back(name + ": expected " + row.dump() + ", found " + found.dump());
-    }
-  }
-}
-
-Misses misses_of(const fs::path& file, Score& score) {
-  const Json oracle = Json::parse(read_file(file));
-  if (!oracle.contains("tuning")) return {};
+// Of the tuning table and of every choice.
+std::vector<std::string> misses_of(const Json& file, const nccl::Tuning& tuning, Score& score) {
+  Json found = Json::object();
+  cli::add_tuning_json(found, tuning);
+  std::vector<std::string> misses;
+  for (const char* key : {"tuning", "choice"})
+    oracle::compare(file[key], found.value(key, Json()), key, misses);
   ++score.files;
-  nccl::Environment environment;
-  for (const auto& [key, value] : oracle["env"].items()) environment[key] = value;
-  const fs::path xml = file.parent_path() / "system.xml";
-  const auto reading = topology::read_nccl_xml(xml.string(), read_file(xml));
-  if (!reading) return {reading.error().one_line()};
-  const Json& inputs = oracle["inputs"];
-  const nccl::Job job = {.nodes = inputs["nodes"],
-                         .multicast = inputs["multicast"] == 1,
-                         .driver_p2p = inputs["driver_p2p"] == 1,
-                         .collnet = inputs["collnet"] == 1,
-                         .mnnvl = inputs["mnnvl"] == 1};
-  const auto reach = nccl::reach_of_job(reading->machine, nccl::read_settings(environment), job);
-  const auto settings = nccl::read_tuning_settings(environment);
-  if (!reach) return {reach.error().one_line()};
-  if (!settings) return {settings.error().one_line()};
-  const nccl::Tuning tuning = nccl::tune({.agreement = agreement_of(oracle, reach->reach),
-                                          .channels = channels_of(oracle["channels"]),
-                                          .settings = *settings});
-  Misses misses;
-  compare_methods(oracle["tuning"]["max_threads"], tuning.max_threads, "threads", misses);
-  compare_methods(oracle["tuning"]["thread_thresholds"], tuning.thread_thresholds, "threshold",
-                  misses);
-  compare_table(oracle["tuning"]["table"], tuning, misses);
-  if (!misses.empty()) ++score.wrong_tables;
-  compare_choices(oracle["choice"], tuning, score, misses);
+  for (const auto& [function, rows] : file["choice"].items())
+    score.rows += static_cast<int>(rows.size());
+  if (!misses.empty()) ++score.wrong;
   return misses;
 }
 
-TEST(Oracle, TuningAndChoiceOfEveryMachineAndVariant) {
+// `tuning_of` gives our tuning of a file.
+template <class TuningOf>
+void compare_all(TuningOf tuning_of) {
   const fs::path root = fs::path(COMM_PROBE_SHARED) / "data/oracle";
   if (!fs::exists(root)) GTEST_SKIP() << "no oracle data at " << root;
   Score score;
-  int shown = 0;
-  for (const auto& machine : fs::directory_iterator(root)) {
-    if (!machine.is_directory()) continue;
-    for (const auto& entry : fs::directory_iterator(machine)) {
-      const std::string name = entry.path().filename().string();
-      if (name[0] != 'n' || entry.path().extension() != ".json") continue;
-      const Misses misses = misses_of(entry.path(), score);
-      for (std::size_t i = 0; i < misses.size() && i < 4 && shown < 60; ++i, ++shown)
-        ADD_FAILURE() << machine.path().filename().string() << "/" << name << " " << misses[i];
+  for (const fs::path& folder : oracle::machines_of(root)) {
+    const auto machine = oracle::machine_of(folder);
+    ASSERT_TRUE(machine.ok()) << machine.error().one_line();
+    for (const fs::path& path : oracle::files_of(folder, "n")) {
+      const Json file = Json::parse(oracle::read_file(path));
+      if (!file.contains("tuning")) continue;  // a lone rank
+      const auto misses = misses_of(file, tuning_of(*machine, file), score);
+      for (std::size_t i = 0; i < misses.size() && i < 4; ++i)
+        ADD_FAILURE() << folder.filename().string() << "/" << path.filename().string() << " "
+                      << misses[i];
     }
   }
   EXPECT_EQ(score.files, 479);
-  EXPECT_EQ(score.wrong_tables, 0);
-  EXPECT_EQ(score.wrong_rows, 0) << "of " << score.rows;
-  RecordProperty("rows", score.rows);
-  std::printf("tables %d of %d, choices %d of %d equal\n", score.files - score.wrong_tables,
-              score.files, score.rows - score.wrong_rows, score.rows);
+  EXPECT_EQ(score.rows, 70715);
+  EXPECT_EQ(score.wrong, 0);
+}
+
+nccl::TuningSettings settings_of(const Json& file) {
+  return nccl::read_tuning_settings(oracle::environment_of(file)).value();
+}
+
+TEST(Oracle, TuningAndChoiceFromTheOraclesGraphs) {
+  compare_all([](const topology::Machine& machine, const Json& file) {
+    const auto reach = oracle::reach_of(machine, file);
+    return nccl::tune({.agreement = agreement_of(file, reach.value().reach),
+                       .channels = channels_of(file["channels"]),
+                       .settings = settings_of(file)});
+  });
+}
+
+TEST(Oracle, TuningAndChoiceFromOurSearch) {
+  compare_all([](const topology::Machine& machine, const Json& file) {
+    return nccl::tune(oracle::plan_of(machine, file).value(), settings_of(file));
+  });
 }
 
 }  // namespace
