@@ -126,7 +126,7 @@ void add_read_caveats(Document& document, const Inputs& inputs) {
         core::make_caveat("input.unreadable", error.one_line(), "the other inputs were analysed"));
   if (!inputs.passed_over.empty())
     document.caveats.push_back(core::make_caveat(
-        "input.unreadable",
+        "input.passed-over",
         fmt::format("{} file{} without a benchmark result, for instance {}",
                     inputs.passed_over.size(), inputs.passed_over.size() == 1 ? "" : "s",
                     inputs.passed_over.front()),
@@ -220,6 +220,12 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   return document;
 }
 
+core::Caveat pairs_not_compared(const Reading& reading) {
+  return core::make_caveat("curve.baseline-unmatched",
+                           reading.file + ": pairs of nodes are not compared with a baseline",
+                           "they are judged among themselves only");
+}
+
 int show_curves(const Shell& shell, const CurveRequest& request) {
   Result<catalog::Catalog> catalog = request.catalog.empty()
                                          ? Result(catalog::Catalog::builtin())
@@ -241,7 +247,10 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!baseline) return shell.fail(baseline.error());
   const JudgedReading before = diagnose::judge_reading(*baseline, *reference);
   judged.comparisons = diagnose::compare(judged.readings, before);
-  return shell.finish(document_of(shell, *inputs, judged));
+  Document document = document_of(shell, *inputs, judged);
+  for (const Reading& reading : inputs->readings)
+    if (!reading.pairs.empty()) document.caveats.push_back(pairs_not_compared(reading));
+  return shell.finish(document);
 }
 
 void add_options(CLI::App& app, CurveRequest& request) {

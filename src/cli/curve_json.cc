@@ -136,6 +136,7 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"ranks", or_null(curve.ranks)},
           {"ranks_from", known_from_name(curve.ranks_from)},
           {"nodes", or_null(curve.nodes)},
+          {"nodes_from", known_from_name(curve.nodes_from)},
           {"gpu", curve.devices.empty() ? Json(nullptr) : Json(curve.devices.front().name)},
           {"nccl_version", curve.nccl_version},
           {"rows", rows_json(curve)},

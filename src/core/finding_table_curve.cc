@@ -160,8 +160,16 @@ constexpr std::array kCaveats = {
     CaveatEntry{"curve.baseline-unmatched",
                 "a curve has no counterpart in the baseline, or too few common sizes",
                 "measure the same operation and sizes for the baseline"},
-    CaveatEntry{"curve.no-rows", "a table has a header but no row",
+    CaveatEntry{"curve.no-rows", "a table has a header but no row, or no time in its rows",
                 "give the output of a run that was finished"},
+    CaveatEntry{"curve.file-name-contradicted",
+                "the operation or the number of nodes is known from the name of the file only, and "
+                "the figures contradict it",
+                "keep the header of the benchmark, correct the name, or say --nodes"},
+    CaveatEntry{"curve.level-undecided",
+                "the largest size is still in the latency part of the curve, so the plateau is not "
+                "in it",
+                "measure larger sizes: -e 8G -f 2"},
 };
 
 }  // namespace

@@ -26,6 +26,9 @@ constexpr std::array kCaveats = {
                 "rows of a table contradict themselves: size / time is not the printed bandwidth",
                 "attach the output as the program wrote it; such rows were edited, mixed from two "
                 "runs, or printed by a patched program"},
+    CaveatEntry{"input.passed-over",
+                "files below a directory hold no benchmark result (README, scripts)",
+                "nothing to do, unless one of them should hold one"},
     CaveatEntry{"input.row-refused",
                 "rows of a table hold a figure that no column can have: negative, or beyond 1e15",
                 "look at the line; run the size again where the program itself printed it (a clock "

@@ -154,6 +154,10 @@ std::string_view Input::head() {
   return std::string_view(state_->head).substr(0, kHead);
 }
 
+std::optional<Error> Input::unreadable() {
+  return head().empty() ? state_->head_error : std::nullopt;
+}
+
 Result<std::string_view> Input::next() {
   if (state_->head_taken && !state_->head_given) {
     state_->head_given = true;

@@ -42,6 +42,9 @@ class Input {
   const std::string& name() const;
   // The first up to 64 KiB of unpacked bytes; consumes nothing. Empty for an empty input.
   std::string_view head();
+  // Why not a single byte could be had (packed data cut before its first block); nothing where the
+  // input is empty or begins.
+  std::optional<Error> unreadable();
   // The next block of unpacked bytes, empty at the end; valid until the next call. Fails on a read
   // error and on damaged or cut packed data (with the offset), after every byte before the damage
   // was delivered.

@@ -75,7 +75,8 @@ struct Curve {
       {};  // "all_reduce_perf" where stated; also operations outside model::Op (gather, scatter)
   std::optional<int> ranks = {};
   KnownFrom ranks_from = KnownFrom::kUnknown;
-  std::optional<int> nodes = {};   // of hosts in the list of devices; else stated, or the file name
+  std::optional<int> nodes = {};  // of hosts in the list of devices; else stated, or the file name
+  KnownFrom nodes_from = KnownFrom::kUnknown;
   DeviceList devices = {};         // may be fewer than ranks: elided by whoever pasted it
   std::string nccl_version = {};   // "2.28.9" as stated
   std::string tests_version = {};  // "2.17.6"

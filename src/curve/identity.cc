@@ -157,12 +157,18 @@ void find_nodes(Curve& curve, const Said& said) {
   const int per_host = devices_per_host(curve);
   if (!hosts.empty() && curve.ranks && std::cmp_equal(curve.devices.size(), *curve.ranks)) {
     curve.nodes = static_cast<int>(hosts.size());
+    curve.nodes_from = KnownFrom::kDevices;
   } else if (per_host > 0 && curve.ranks && *curve.ranks % per_host == 0) {
     curve.nodes = *curve.ranks / per_host;
+    curve.nodes_from = KnownFrom::kDevices;
   } else if (said.nodes) {
     curve.nodes = said.nodes;
+    curve.nodes_from = KnownFrom::kStated;
   } else if (const auto named = number_in_name(curve.file, {"n", "node", "nodes"})) {
-    if (curve.misrun.empty() && (!curve.ranks || *curve.ranks % *named == 0)) curve.nodes = named;
+    if (curve.misrun.empty() && (!curve.ranks || *curve.ranks % *named == 0)) {
+      curve.nodes = named;
+      curve.nodes_from = KnownFrom::kFileName;
+    }
   }
 }
 

@@ -52,6 +52,7 @@ core::Result<Reading> read_nccl_tests(core::Input& input) {
 }
 
 core::Result<Reading> read(core::Input& input) {
+  if (const auto error = input.unreadable()) return *error;
   constexpr std::string_view kPairwise = "test,nodes,gpus_per_node,node_a,node_b";
   if (input.head().starts_with(kPairwise)) return read_pairwise_csv(input);
   if (core::classify_content(input.head()) == core::ContentClass::kJson) return read_json(input);

@@ -126,7 +126,10 @@ bool read_timing(Values& values, std::size_t at, const Layout& layout,
   filled.algbw = core::Bandwidth::from_GBps(values.at[at + 1]);
   filled.busbw = core::Bandwidth::from_GBps(values.at[at + 2]);
   if (!layout.has_last || std::isnan(values.at[at + 3])) return true;
-  if (values.at[at + 3] < 0) {
+  // a count is whole: a fraction is the time of the next group, because a figure is missing
+  const double last = values.at[at + 3];
+  const bool is_error = layout.last_is_error || is_largest_error(values.text[at + 3]);
+  if (last < 0 || (!is_error && last != std::floor(last))) {
     values.impossible = values.text[at + 3];
     return false;
   }

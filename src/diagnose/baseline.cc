@@ -241,6 +241,33 @@ bool is_difference(const model::PairedTest& test) {
   return is_beyond_chance(test) && std::abs(std::log(test.ratio)) >= std::log1p(kLeastChange);
 }
 
+namespace {
+
+// A difference that is real but below what counts: said as it is.
+std::string small_difference(std::span<const Comparison> comparisons) {
+  const RegionResult* largest = nullptr;
+  std::string file;
+  for (const Comparison& comparison : comparisons)
+    for (const RegionResult& result : comparison.regions) {
+      if (!result.test || !is_beyond_chance(*result.test)) continue;
+      if (is_difference(*result.test)) return "";
+      const double change = std::abs(std::log(result.test->ratio));
+      if (largest != nullptr && change <= std::abs(std::log(largest->test->ratio))) continue;
+      largest = &result;
+      file = comparison.baseline->curve->file;
+    }
+  if (largest == nullptr) return "";
+  const double ratio = largest->test->ratio;
+  return fmt::format(
+      "no difference that counts from the baseline {}: {} {} in the {} (p {}), and less than {} is "
+      "no finding",
+      file, core::format_percent(std::abs(ratio - 1), 2), ratio > 1 ? "slower" : "faster",
+      region_name(largest->region), core::format_number(largest->test->p, 2),
+      core::format_percent(kLeastChange, 2));
+}
+
+}  // namespace
+
 std::string comparison_sentence(std::span<const Comparison> comparisons) {
   double detectable = kLeastChange;
   int compared = 0, faster = 0;
@@ -254,6 +281,7 @@ std::string comparison_sentence(std::span<const Comparison> comparisons) {
       file = comparison.baseline->curve->file;
     }
   if (compared == 0) return "";
+  if (const std::string small = small_difference(comparisons); !small.empty()) return small;
   if (faster > 0) return fmt::format("faster than the baseline {}, see the findings", file);
   return fmt::format(
       "no difference from the baseline {}: {} regions compared; a change of {} would "

@@ -21,6 +21,7 @@ std::string name_of(const curve::Curve& curve) {
   if (name.empty()) name = "a table";
   if (curve.ranks) name += fmt::format(" on {} rank{}", *curve.ranks, *curve.ranks == 1 ? "" : "s");
   if (curve.nodes) name += fmt::format(" of {} node{}", *curve.nodes, *curve.nodes == 1 ? "" : "s");
+  if (curve.nodes && curve.nodes_from == curve::KnownFrom::kFileName) name += " by the file name";
   if (!curve.label.empty()) name += " (" + curve.label + ")";
   return name;
 }

@@ -18,7 +18,12 @@ using core::format_bytes;
 using core::make_finding;
 
 // name, value, applies when, source
-constexpr double kLatencyHigh = 1.5;     // over steps * alpha, where alpha was given
+constexpr double kLatencyHigh = 1.5;  // over steps * alpha, where alpha was given
+// Without alpha: small messages of two to eight GPUs in one node take 8 to 86 us in the 14 healthy
+// tables of public clusters (field curves c28-c32, c60, c80-c88); three times the slowest.
+const core::Duration kMostInsideNode = core::Duration::from_us(250);
+constexpr int kMostInsideRanks = 8;
+const Bytes kSmallMessage = Bytes::of(16384);
 constexpr double kBandwidthShare = 0.5;  // of the plateau: the bandwidth ledger of the ring model
 
 struct Level {
@@ -70,10 +75,8 @@ void not_saturated(const CurveFacts& facts, Judgement& out) {
   if (facts.analysis.shape.collapse) return;
   // A size that is in the band already needs no larger one.
   if (facts.expectation && plateau->sustained >= facts.expectation->low) return;
-  const std::string reached =
-      plateau->saturation ? fmt::format("about {} of the plateau is reached at the largest size",
-                                        core::format_percent(*plateau->saturation, 2))
-                          : "one size does not show where the plateau is";
+  const std::string reached = plateau->saturation ? "busbw still rises at the largest size"
+                                                  : "one size does not show where the plateau is";
   Finding finding = make_finding("curve.not-saturated",
                                  fmt::format("{}: {}; the bandwidth of the links cannot be "
                                              "read from it",
@@ -114,6 +117,31 @@ void plateau(const CurveFacts& facts, Judgement& out) {
     out.findings.push_back(level_finding("curve.plateau-below-band", facts, *level));
 }
 
+// What no node of up to eight GPUs needs for a small message, whatever its links are.
+void latency_inside(const CurveFacts& facts, Judgement& out) {
+  const auto& left = facts.analysis.shape.left_end;
+  const bool is_inside = is_inside_one_node(facts.curve) && facts.curve.ranks.value_or(0) >= 2 &&
+                         *facts.curve.ranks <= kMostInsideRanks;
+  if (!left || !is_inside || (facts.expectation && facts.expectation->latency)) return;
+  if (left->latency <= kMostInsideNode || left->first > kSmallMessage) return;
+  Finding finding = make_finding(
+      "curve.latency-high",
+      fmt::format(
+          "{}: small messages take {}; inside one node they take 8 to 86 us in healthy runs",
+          name_of(facts.curve), core::format_duration(left->latency)));
+  finding.confidence = core::Confidence::kLikely;
+  finding.layer = core::Layer::kNccl;
+  finding.expected = figure(kMostInsideNode, core::Basis::kAssumed,
+                            "at most; three times the slowest of 14 public healthy tables");
+  finding.observed = figure(left->latency, core::Basis::kComputed,
+                            "median of the smallest sizes in " + facts.curve.file);
+  if (const auto* row = row_at(facts.curve, left->first))
+    finding.evidence.push_back(evidence_of(facts.curve, *row));
+  finding.next = {"NCCL_DEBUG=INFO: P2P, SHM or NET on the channels",
+                  "env | grep NCCL_ (P2P or SHM switched off, a forced protocol)"};
+  out.findings.push_back(std::move(finding));
+}
+
 void latency(const CurveFacts& facts, Judgement& out) {
   const auto& left = facts.analysis.shape.left_end;
   if (!left || !facts.expectation || !facts.expectation->latency) return;
@@ -141,6 +169,7 @@ Judgement judge_level(const CurveFacts& facts) {
   Judgement out;
   plateau(facts, out);
   latency(facts, out);
+  latency_inside(facts, out);
   not_saturated(facts, out);
   return out;
 }
@@ -151,8 +180,9 @@ Judgement judge_curve(const CurveFacts& facts) {
       std::all_of(out.findings.begin(), out.findings.end(),
                   [](const Finding& finding) { return finding.id == "curve.wrong-results"; });
   if (!is_real || facts.curve.rows.empty()) return out;
+  const bool name_is_wrong = !out.caveats.empty();
   out.add(judge_shape(facts));
-  out.add(judge_level(facts));
+  if (!name_is_wrong) out.add(judge_level(facts));
   return out;
 }
 

@@ -261,6 +261,9 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
   }
   const bool has_machine = reference.machine != nullptr;
   choice = has_machine ? from_machine(curve, reference) : from_header(curve, reference);
+  if (choice.expectation)
+    choice.expectation->nodes_by_name =
+        !reference.nodes && curve.nodes_from == curve::KnownFrom::kFileName;
   if (choice.expectation && !choice.expectation->is_priced)
     choice.caveats.push_back(not_priced(curve));
   return choice;

@@ -94,9 +94,11 @@ void wrong_results(const CurveFacts& facts, Judgement& out) {
     ++timings;
     wrong = std::max(wrong, *timing.wrong);
     if (evidence.size() < kMostEvidence)
-      evidence.push_back({curve.file, row.line,
-                          fmt::format("{}: {} wrong of {} elements", core::format_bytes(row.bytes),
-                                      core::format_number(*timing.wrong, 6), row.count)});
+      evidence.push_back(
+          {curve.file, row.line,
+           fmt::format("{}{}: {} wrong of {} elements on each rank", core::format_bytes(row.bytes),
+                       row.in_place && &timing == &*row.in_place ? " in place" : "",
+                       core::format_number(*timing.wrong, 6), row.count)});
   });
   const auto out_of_bounds = curve.printed_out_of_bounds.value_or(0);
   if (timings == 0 && out_of_bounds == 0 && !curve.printed_failed) return;
@@ -126,6 +128,13 @@ void say_impossible(std::string summary, std::vector<Evidence> evidence, Judgeme
   finding.evidence = std::move(evidence);
   finding.next = {"measure again and keep the whole output"};
   out.findings.push_back(std::move(finding));
+}
+
+// A name is no evidence against the figures: it is the name that is wrong.
+void name_contradicted(const Curve& curve, const std::string& what, Judgement& out) {
+  out.caveats.push_back(core::make_caveat(
+      "curve.file-name-contradicted", fmt::format("{}: {}", curve.file, what),
+      "the plateau is not judged; say what ran with --nodes, or name the file after it"));
 }
 
 // busbw / algbw is one number for all rows of a table (model::busbw_factor).
@@ -168,6 +177,11 @@ void factor_of_another_op(const CurveFacts& facts, Judgement& out) {
           ? std::abs(*printed / model::busbw_factor(*curve.op, *curve.ranks) - 1) < kFactorSlack
           : *printed > least - 0.002 && *printed < (reduces ? 2.01 : 1.01);
   if (possible) return;
+  if (curve.op_from == curve::KnownFrom::kFileName)
+    return name_contradicted(curve,
+                             fmt::format("the file name says {}, whose busbw / algbw is never {}",
+                                         model::op_name(*curve.op), core::format_number(*printed)),
+                             out);
   std::vector<Evidence> evidence;
   for (const Row& row : curve.rows)
     if (row.out_of_place && row.out_of_place->algbw.in_GBps() >= 1) add_row(evidence, curve, row);
@@ -206,6 +220,13 @@ void above_ceiling(const CurveFacts& facts, Judgement& out) {
     add_row(evidence, curve, row);
   });
   if (evidence.empty()) return;
+  if (facts.expectation->nodes_by_name)
+    return name_contradicted(
+        curve,
+        fmt::format("the file name says {} nodes, between which {} busbw cannot pass (at most {})",
+                    facts.expectation->nodes, core::format_bandwidth(most),
+                    core::format_bandwidth(ceiling)),
+        out);
   say_impossible(
       fmt::format("{} shows {} busbw, above the {} that the named links can carry at all; "
                   "the hardware is not what was named, or the numbers are not measured",

@@ -129,13 +129,38 @@ std::string step_text(const model::Step& step) {
                            format_bytes(step.before_bytes));
 }
 
+// Our local engine moves bytes through the caches of one host: large messages leave the caches, and
+// that busbw falls there is no fault; NCCL's settings mean nothing to it.
+bool runs_in_host_memory(const curve::Curve& curve) {
+  return curve.label.find("local engine") != std::string::npos;
+}
+
+// A change of protocol or algorithm goes one way at one or two sizes; times that jump up and down
+// at many are unsteady.
+constexpr std::size_t kManySteps = 4;
+
+void unsteady(const CurveFacts& facts, const std::vector<const model::Step*>& steps,
+              Judgement& out) {
+  Finding finding = make_finding(
+      "curve.jitter",
+      fmt::format("{}: times jump up and down at {} sizes, more than protocols change; the steps "
+                  "cannot be told from noise",
+                  name_of(facts.curve), steps.size()));
+  finding.confidence = Confidence::kPossible;
+  for (const model::Step* step : steps) add_evidence(finding, facts, step->after_bytes);
+  finding.next = {"repeat on idle nodes with -w 20 -n 100 and compare with --baseline"};
+  out.findings.push_back(std::move(finding));
+}
+
 void steps(const CurveFacts& facts, Judgement& out) {
   const model::Shape& shape = facts.analysis.shape;
-  if (shape.collapse) return;  // the same rows, said better
+  if (shape.collapse || shape.jitter) return;  // the same rows, said better
+  if (runs_in_host_memory(facts.curve)) return;
   std::vector<const model::Step*> plain;
   for (const model::Step& step : shape.steps)
     if (!in_bad_hump(facts, step)) plain.push_back(&step);
   if (plain.empty()) return;
+  if (plain.size() >= kManySteps) return unsteady(facts, plain, out);
   std::string where;
   for (const model::Step* step : plain) where += (where.empty() ? "" : "; ") + step_text(*step);
   Finding finding = make_finding("curve.step", fmt::format("{}: step{}: {}", name_of(facts.curve),
@@ -150,12 +175,6 @@ void steps(const CurveFacts& facts, Judgement& out) {
   out.findings.push_back(std::move(finding));
 }
 
-// Our local engine moves bytes through the caches of one host: large messages leave the caches, and
-// that busbw falls there is no fault.
-bool runs_in_host_memory(const curve::Curve& curve) {
-  return curve.label.find("local engine") != std::string::npos;
-}
-
 void collapse(const CurveFacts& facts, Judgement& out) {
   const auto& collapse = facts.analysis.shape.collapse;
   if (!collapse || runs_in_host_memory(facts.curve)) return;
@@ -167,7 +186,8 @@ void collapse(const CurveFacts& facts, Judgement& out) {
           format_bytes(collapse->peak_bytes), format_bandwidth(collapse->after),
           core::format_percent(collapse->after / collapse->peak, 2),
           format_bytes(collapse->first_slow)));
-  finding.confidence = collapse->sizes > 1 ? Confidence::kCertain : Confidence::kLikely;
+  // the fall is in the numbers; that the network between the nodes makes it is not
+  finding.confidence = collapse->sizes > 1 ? Confidence::kLikely : Confidence::kPossible;
   finding.expected = figure(collapse->peak, core::Basis::kRead,
                             "reached at " + format_bytes(collapse->peak_bytes) + " in this run");
   finding.observed = figure(collapse->after, core::Basis::kRead,
@@ -181,8 +201,9 @@ void collapse(const CurveFacts& facts, Judgement& out) {
     finding.next = link_advice(facts.curve);
   } else {
     finding.next = {
-        "NIC counters before and after a run at this size (retransmissions, discards, CNPs)",
-        "the same sizes on pairs of nodes"};
+        "NIC counters before and after a run at this size (retransmissions, discards, CNPs)"};
+    if (facts.curve.nodes.value_or(0) > 2)
+      finding.next.push_back("the same sizes on pairs of nodes");
   }
   finding.next.push_back("at these sizes: " + choice_advice(facts.curve));
   out.findings.push_back(std::move(finding));

@@ -63,7 +63,9 @@ std::string ring_band_text(const JudgedCurve& judged) {
 }
 
 // Ports of NICs, Gb/s.
-constexpr std::array kPorts = {1, 10, 25, 40, 50, 100, 200, 400, 800};
+constexpr std::array kPorts = {1, 10, 25, 40, 50, 100, 200, 400};
+// No node of the catalog has more network than this.
+const core::Bandwidth kMostOfANode = core::Bandwidth::from_Gbps(8 * 400);
 
 std::string ports_text(core::Bandwidth needed) {
   for (const int port : kPorts)
@@ -80,10 +82,17 @@ std::string nic_meaning(const JudgedCurve& judged) {
       model::island_bound(*curve.op, *curve.ranks, *curve.nodes, core::Bandwidth::from_GBps(1));
   if (!per_unit || per_unit->ring.in_GBps() <= 0) return "";
   const auto needed = core::Bandwidth::from_GBps(plateau->peak / per_unit->ring);
+  const bool is_direct = *curve.op == model::Op::kAllToAll || *curve.op == model::Op::kSendRecv;
+  const std::string way = is_direct ? "sent directly" : "in a ring";
+  if (needed > kMostOfANode)
+    return fmt::format(
+        "; {} that is {} out of each node, more than 8 ports of 400 Gb/s: a tree over two nodes, "
+        "or nodes of one NVLink domain, need less; name the machine with --machine",
+        way, format_bandwidth(needed));
   return fmt::format(
-      "; computed for a ring, that is {} out of each node, what {} per node can carry: nodes with "
-      "more do not use them fully; name them with --machine, or --beta",
-      format_bandwidth(needed), ports_text(needed));
+      "; {} that is {} out of each node, what {} per node can carry: nodes with more do not use "
+      "them fully; name them with --machine, or --beta",
+      way, format_bandwidth(needed), ports_text(needed));
 }
 
 std::string healthy_text(const JudgedCurve& judged) {
@@ -123,7 +132,8 @@ std::string one_curve(const JudgedCurve& judged) {
     case Standing::kNoReference:
       return no_reference_text(judged);
     case Standing::kEmpty:
-      return "nothing measured: " + name + " has no rows";
+      return "nothing measured: " + name +
+             (judged.curve->rows.empty() ? " has no rows" : " has no time in its rows");
     case Standing::kFaulty:
       return "faulty: " + name;
   }
@@ -148,7 +158,8 @@ const core::Caveat* contradiction_of(const std::vector<const JudgedCurve*>& curv
   for (const JudgedCurve* curve : curves)
     for (const core::Caveat& caveat : curve->judgement.caveats)
       if (caveat.limits &&
-          (caveat.id == "curve.hardware-differs" || caveat.id == "curve.nodes-differ"))
+          (caveat.id == "curve.hardware-differs" || caveat.id == "curve.nodes-differ" ||
+           caveat.id == "curve.file-name-contradicted"))
         return &caveat;
   return nullptr;
 }

@@ -18,7 +18,7 @@ using core::Bandwidth;
 
 constexpr std::array kBands = {
     Band{PathClass::kNic, "network", 0.80, 0.96, "between nodes, RDMA",
-         "golden G6-11, G6-12: 40-48 of 50 GB/s, 20-24 of 25 GB/s"},
+         "40-48 of 50 GB/s, 20-24 of 25 GB/s"},
     Band{PathClass::kNicPeer, "network, peer to peer", 0.45, 0.96,
          "send_recv and all_to_all between nodes, RDMA: few channels per peer",
          "public curves of healthy pairs: send_recv 0.50-0.79, all_to_all 0.76-0.90 of the NIC"},
@@ -27,10 +27,9 @@ constexpr std::array kBands = {
          "golden G6-07, G6-08: 350-480 GB/s of 450 GB/s"},
     Band{PathClass::kNvlink, "NVLink", 220.0 / 300, 280.0 / 300, "NVLink 3 and older, and meshes",
          "golden G6-09: 220-280 GB/s of 300 GB/s"},
-    Band{PathClass::kPcie, "PCIe", 10.0 / 32, 25.0 / 32, "no GPU links",
-         "golden G6-10: 10-25 GB/s of 32 GB/s"},
+    Band{PathClass::kPcie, "PCIe", 10.0 / 32, 25.0 / 32, "no GPU links", "10-25 GB/s of 32 GB/s"},
     Band{PathClass::kGiven, "given link", 0.80, 1.0, "beta given on the command line",
-         "the lower edge of golden G6-11"},
+         "40 of 50 GB/s is the lower edge for NICs"},
 };
 
 // Below the lower edge of a band there is a grey zone: plugins with a lower efficiency (c08 TCPX

@@ -60,6 +60,7 @@ struct Expectation {
   core::Duration step = {};
   int ranks = 0;  // that it was computed for
   int nodes = 1;
+  bool nodes_by_name = false;    // only the name of the file says how many nodes
   bool depends_on_gpus = false;  // the band spans paths of different rates
   // all_reduce over two nodes behind NVSwitch with reduction: NCCL's trees move less than the ring
   // between the nodes, and healthy runs (c01, c03, c07, c93) pass the band of the ring; up to here.

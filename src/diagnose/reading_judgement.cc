@@ -32,17 +32,26 @@ class Said {
   std::unordered_set<std::string> said_ = {};
 };
 
-bool any_has_rows(const curve::Reading& reading) {
-  return std::any_of(reading.curves.begin(), reading.curves.end(),
-                     [](const curve::Curve& each) { return !each.rows.empty(); });
+bool has_time(const curve::Row& row) {
+  return (row.out_of_place && curve::is_usable(*row.out_of_place)) ||
+         (row.in_place && curve::is_usable(*row.in_place));
+}
+
+bool any_has_times(const curve::Reading& reading) {
+  return std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& each) {
+    return std::any_of(each.rows.begin(), each.rows.end(), has_time);
+  });
 }
 
 // One of several tables without rows (an algorithm that NCCL refused) limits nothing.
-core::Caveat no_rows(const curve::Curve& curve, bool others_have_rows) {
+core::Caveat no_rows(const curve::Curve& curve, bool others_have_times) {
   return core::make_caveat(
       "curve.no-rows",
-      fmt::format("{}:{}: {} has no row", curve.file, curve.first_line, name_of(curve)),
-      "nothing can be said about it", !others_have_rows);
+      curve.rows.empty()
+          ? fmt::format("{}:{}: {} has no row", curve.file, curve.first_line, name_of(curve))
+          : fmt::format("{}:{}: none of the {} rows of {} has a time", curve.file, curve.first_line,
+                        curve.rows.size(), name_of(curve)),
+      "nothing can be said about it", !others_have_times);
 }
 
 constexpr std::size_t kMoreThanAQuotation = 4;  // rows; f14 of the field curves quotes one
@@ -77,7 +86,7 @@ void drop_single_ranks_of_misruns(const curve::Reading& reading, Judgement& judg
                 [](const core::Finding& finding) { return finding.id == "curve.single-rank"; });
 }
 
-JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_rows) {
+JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_times) {
   JudgedCurve judged;
   judged.curve = &curve;
   judged.analysis = curve::analyse(curve);
@@ -86,8 +95,29 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   judged.judgement.caveats = std::move(choice.caveats);
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
-  if (curve.rows.empty() && judged.judgement.findings.empty())
-    judged.judgement.caveats.push_back(no_rows(curve, others_have_rows));
+  const auto& caveats = judged.judgement.caveats;
+  const auto has = [&](const char* id) {
+    return std::any_of(caveats.begin(), caveats.end(),
+                       [&](const core::Caveat& caveat) { return caveat.id == id; });
+  };
+  if (has("curve.file-name-contradicted")) judged.expectation.reset();
+  if (judged.analysis.points.empty() && judged.judgement.findings.empty())
+    judged.judgement.caveats.push_back(no_rows(curve, others_have_times));
+  const auto& findings = judged.judgement.findings;
+  const bool is_unreal = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
+    return finding.id == "curve.impossible" || finding.id == "curve.misrun";
+  });
+  const bool was_asked = reference.machine != nullptr || reference.beta;
+  const bool is_open = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
+    return finding.id == "curve.not-saturated";
+  });
+  if (was_asked && is_open && judged.expectation)
+    judged.judgement.caveats.push_back(core::make_caveat(
+        "curve.level-undecided", fmt::format("{}: the plateau of {}", curve.file, name_of(curve)),
+        "whether the links named carry what they should is not decided"));
+  if (is_unreal)  // naming the hardware would not help
+    std::erase_if(judged.judgement.caveats,
+                  [](const core::Caveat& caveat) { return caveat.id == "curve.no-reference"; });
   return judged;
 }
 
@@ -95,10 +125,10 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
 
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
-  const bool some_have_rows = any_has_rows(reading);
+  const bool some_have_times = any_has_times(reading);
   result.curves.resize(reading.curves.size());
   core::for_each_index(reading.curves.size(), [&](std::size_t i) {
-    result.curves[i] = judge(reading.curves[i], reference, some_have_rows);
+    result.curves[i] = judge(reading.curves[i], reference, some_have_times);
     if (const auto caveat = missing_end(reading, reading.curves[i]))
       result.curves[i].judgement.caveats.push_back(*caveat);
   });

@@ -234,6 +234,7 @@ Survey survey_of(const DeviceMatrix& matrix) {
 }
 
 Result<Survey> read_survey(core::Input& input) {
+  if (const auto error = input.unreadable()) return *error;
   if (core::classify_content(input.head()) == core::ContentClass::kJson)
     return read_saved_topology(input);
   if (looks_like_xml(input.head())) {

@@ -221,7 +221,8 @@ TEST(CurveRows, ARowThatIsLeftOutIsSaid) {
   };
   for (const char* refused :
        {"-953.1 8.81 16.51 0 953.1 8.81 16.51 0", "1e300 8.81 16.51 0 953.1 8.81 16.51 0",
-        "953.1 8.81 16.51 0 953.1 -8.81 16.51 0", "953.1 8.81 16.51 -3 953.1 8.81 16.51 0"}) {
+        "953.1 8.81 16.51 0 953.1 -8.81 16.51 0", "953.1 8.81 16.51 -3 953.1 8.81 16.51 0",
+        "8.81 16.51 0 106.73 8.81 16.51 0"}) {
     EXPECT_EQ(rows_in(with(refused)), 1U) << refused;
     EXPECT_TRUE(has_caveat(with(refused), "input.row-refused", true)) << refused;
   }
