@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/plan_graphs_json.h"
+#include "cli/plan_graphs_view.h"
 #include "cli/plan_json.h"
 #include "core/units.h"
 
@@ -186,10 +187,14 @@ core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions opti
     document.body.emplace_back(core::Heading{"GPU pairs of a node"});
     document.body.emplace_back(pair_table(whole));
   }
+  add_graph_blocks(document, job_plan);
   document.body.emplace_back(core::Paragraph{
       "GB/s is what NCCL reckons with: the narrowest link of the path, one direction. "
       "`comm-probe explain PIX` explains the words; --explain shows every pair."});
-  if (options.with_pairs) document.details.emplace_back(every_pair(plan.reach));
+  if (options.with_pairs) {
+    document.details.emplace_back(every_pair(plan.reach));
+    add_rings_and_trees(document, job_plan);
+  }
   return document;
 }
 

@@ -51,13 +51,16 @@ struct GraphChannel {
 struct SearchEffort {
   long steps = 0;                 // of all searches together
   int searches = 0;               // with other speeds, types or permissions
-  int searches_cut = 0;           // that ended because their step budget was spent
+  int searches_cut = 0;           // that spent their step budget, quick first tries left aside
   bool total_budget_cut = false;  // the budget of all searches together ended the relaxations
   bool is_fallback = false;       // nothing was found: one slow channel in index order
   // Where the search began, before it relaxed anything.
   topology::PathType nearest_intra = topology::PathType::kLoc;
   topology::PathType nearest_inter = topology::PathType::kLoc;
   topology::NcclRate first_speed = {};
+  // What it found before wide channels were split in two.
+  int found_channels = 0;
+  topology::NcclRate found_speed = {};
 
   bool was_cut() const { return searches_cut > 0 || total_budget_cut; }
 };

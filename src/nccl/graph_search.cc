@@ -161,7 +161,9 @@ void GraphSearch::search() {
   total_budget_ -= budget;
   budget_left_ = channels_.run(budget);
   ++effort_.searches;
-  if (budget_left_ == 0) ++effort_.searches_cut;
+  // A search for one order is a quick try; the full one follows where orders may differ.
+  if (budget_left_ == 0 && (!trial().traits.same_channels || keeps_one_order()))
+    ++effort_.searches_cut;
 }
 
 bool GraphSearch::is_good_enough() const {
@@ -170,10 +172,13 @@ bool GraphSearch::is_good_enough() const {
          static_cast<float>(found.n_channels) * found.bw_inter.GBps >= gpu_total_;
 }
 
+bool GraphSearch::keeps_one_order() {
+  return is_amd(ground_.reach()) && trial().traits.type_intra == PathType::kSys;
+}
+
 bool GraphSearch::differ_by_channel() {
   GraphTraits& traits = trial().traits;
-  if (!traits.same_channels) return false;
-  if (is_amd(ground_.reach()) && traits.type_intra == PathType::kSys) return false;
+  if (!traits.same_channels || keeps_one_order()) return false;
   traits.same_channels = false;
   return true;
 }
@@ -261,6 +266,8 @@ void GraphSearch::duplicate_channels() {
 
 void GraphSearch::restart_from_best() {
   budget_left_ = -1;
+  effort_.found_channels = best().traits.n_channels;
+  effort_.found_speed = best().traits.bw_inter;
   duplicate_channels();
   trial().copy_from(best());
   std::size_t index = 0;

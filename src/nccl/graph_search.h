@@ -39,6 +39,8 @@ class GraphSearch {
 
   // One more permission for the next search; false where there is none left or none is needed.
   bool relax();
+  // AMD CPUs and paths between sockets: NCCL does not search for orders that differ.
+  bool keeps_one_order();
   bool differ_by_channel();
   bool use_plain_tree();
   bool go_farther_inside();

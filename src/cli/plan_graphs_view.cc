@@ -1,0 +1,253 @@
+#include "cli/plan_graphs_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/units.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Column;
+using core::Table;
+using nccl::Graph;
+using nccl::Graphs;
+using nccl::JobPlan;
+using nccl::Pattern;
+using topology::PathType;
+
+constexpr std::size_t kMostRanksShown = 16;  // longer orders show runs
+constexpr int kMostRanksExplained = 64;
+
+std::string rate_text(topology::NcclRate rate) { return core::format_number(rate.GBps); }
+
+// The graphs of a domain with the names that people know.
+std::vector<std::pair<std::string, const Graph*>> named(const Graphs& graphs) {
+  std::vector<std::pair<std::string, const Graph*>> all = {{"ring", &graphs.ring},
+                                                           {"tree", &graphs.tree}};
+  if (graphs.collnet_chain) all.emplace_back("CollNet chain", &*graphs.collnet_chain);
+  if (graphs.collnet_direct) all.emplace_back("CollNet direct", &*graphs.collnet_direct);
+  if (graphs.nvls) all.emplace_back("NVLS", &*graphs.nvls);
+  return all;
+}
+
+std::vector<std::pair<std::string, const Graph*>> named(const JobPlan& plan) {
+  const std::vector<Graphs>& domains = plan.connection.domains();
+  std::vector<std::pair<std::string, const Graph*>> all;
+  for (std::size_t domain = 0; domain < domains.size(); ++domain)
+    for (auto& [name, graph] : named(domains[domain]))
+      all.emplace_back(domains.size() == 1 ? name : fmt::format("{}, domain {}", name, domain),
+                       graph);
+  return all;
+}
+
+Table search_table(const JobPlan& plan) {
+  const bool is_inter = plan.job.reach.is_inter();
+  Table table{.columns = {{"search", Column::Align::kLeft},
+                          {"channels"},
+                          {"GB/s inside"},
+                          {"path", Column::Align::kLeft}},
+              .rows = {}};
+  if (is_inter) {
+    table.columns.push_back({"GB/s to NIC"});
+    table.columns.push_back({"path", Column::Align::kLeft});
+  }
+  for (const auto& [name, graph] : named(plan)) {
+    const nccl::GraphTraits& traits = graph->traits;
+    if (traits.n_channels == 0) continue;
+    std::vector<std::string> row = {name, fmt::to_string(traits.n_channels),
+                                    rate_text(traits.bw_intra), path_type_name(traits.type_intra)};
+    if (is_inter) {
+      row.push_back(rate_text(traits.bw_inter));
+      row.emplace_back(path_type_name(traits.type_inter));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// "0-3 8"
+std::string numbers_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : " ", numbers[i]);
+    if (last > i) text += fmt::format("-{}", numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+// Long orders with runs: "0 71..1".
+std::string ranks_text(const std::vector<int>& ranks) {
+  if (ranks.size() <= kMostRanksShown) return fmt::format("{}", fmt::join(ranks, " "));
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    const int step = i + 1 < ranks.size() ? ranks[i + 1] - ranks[i] : 0;
+    if (step == 1 || step == -1)
+      while (last + 1 < ranks.size() && ranks[last + 1] - ranks[last] == step) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : " ", ranks[i]);
+    if (last > i) text += fmt::format("..{}", ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string net_text(const JobPlan& plan, int net) {
+  if (net < 0) return "-";
+  const nccl::Reach& reach = plan.job.reach;
+  return reach.machine.device_name(reach.net_node(net));
+}
+
+bool is_same(const nccl::GraphChannel& a, const nccl::GraphChannel& b) {
+  return a.net_in == b.net_in && a.net_out == b.net_out && a.ranks == b.ranks;
+}
+
+void add_orders(Table& table, const JobPlan& plan, const std::string& name, const Graph& graph) {
+  const auto& channels = graph.channels;
+  std::vector<bool> is_done(channels.size());
+  for (std::size_t first = 0; first < channels.size(); ++first) {
+    if (is_done[first]) continue;
+    std::vector<int> alike;
+    for (std::size_t other = first; other < channels.size(); ++other) {
+      if (is_done[other] || !is_same(channels[first], channels[other])) continue;
+      is_done[other] = true;
+      alike.push_back(static_cast<int>(other));
+    }
+    std::vector<std::string> row = {first == 0 ? name : "", numbers_text(alike)};
+    if (plan.job.reach.is_inter()) row.push_back(net_text(plan, channels[first].net_in));
+    row.push_back(ranks_text(channels[first].ranks));
+    if (plan.job.reach.is_inter()) row.push_back(net_text(plan, channels[first].net_out));
+    table.rows.push_back(std::move(row));
+  }
+}
+
+Table order_table(const JobPlan& plan) {
+  Table table{.columns = {{"search", Column::Align::kLeft}, {"channels", Column::Align::kLeft}},
+              .rows = {}};
+  if (plan.job.reach.is_inter()) table.columns.push_back({"NIC in", Column::Align::kLeft});
+  table.columns.push_back({"ranks in order", Column::Align::kLeft});
+  if (plan.job.reach.is_inter()) table.columns.push_back({"NIC out", Column::Align::kLeft});
+  for (const auto& [name, graph] : named(plan))
+    if (graph->traits.pattern != Pattern::kNvls) add_orders(table, plan, name, *graph);
+  return table;
+}
+
+std::string collective_text(const JobPlan& plan) {
+  const nccl::ChannelCounts& counts = plan.counts;
+  std::string text = fmt::format("{} channels: {} found", counts.coll, counts.search);
+  if (counts.coll == 2 * counts.search)
+    text += ", each used twice (once for each of the two trees)";
+  else if (counts.coll > counts.search)
+    text += ", repeated";
+  else
+    text += ", cut by a setting";
+  return text;
+}
+
+core::KeyValues count_rows(const JobPlan& plan) {
+  const nccl::ChannelCounts& counts = plan.counts;
+  core::KeyValues values{{{"ring, tree", collective_text(plan)}}};
+  if (counts.nvls > 0)
+    values.rows.emplace_back("NVLS", fmt::format("{} channels, heads {}", counts.nvls,
+                                                 ranks_text(plan.connection.nvls_heads())));
+  values.rows.emplace_back(
+      "send/recv", fmt::format("{} channels, {} for each peer", counts.p2p, counts.p2p_per_peer));
+  if (plan.connection.nodes() > 1)
+    values.rows.emplace_back("tree depth", fmt::to_string(plan.connection.tree_depth()));
+  return values;
+}
+
+std::vector<std::string> relaxations(const Graph& graph) {
+  const nccl::GraphTraits& traits = graph.traits;
+  const nccl::SearchEffort& effort = graph.effort;
+  std::vector<std::string> what;
+  if (effort.found_speed < effort.first_speed)
+    what.push_back(fmt::format("{} for {} GB/s", rate_text(effort.first_speed),
+                               rate_text(effort.found_speed)));
+  if (!traits.same_channels && traits.pattern != Pattern::kNvls)
+    what.emplace_back("one order for all channels");
+  if (graph.id == 1 && traits.pattern == Pattern::kTree && graph.channels.front().ranks.size() > 1)
+    what.emplace_back("sharing a NIC between two GPUs");
+  if (traits.type_intra > effort.nearest_intra)
+    what.push_back(fmt::format("{} inside", path_type_name(effort.nearest_intra)));
+  if (traits.type_inter > effort.nearest_inter && graph.channels.front().net_in >= 0)
+    what.push_back(fmt::format("{} to the NIC", path_type_name(effort.nearest_inter)));
+  if (traits.cross_nic == 2) what.emplace_back("the same NIC in and out");
+  return what;
+}
+
+std::string link_text(const nccl::TreeLinks& links, int rank) {
+  std::string text = links.up < 0 ? fmt::format("{}", rank) : fmt::format("{}>{}", rank, links.up);
+  return text;
+}
+
+}  // namespace
+
+std::string search_story(const Graph& graph) {
+  const nccl::GraphTraits& traits = graph.traits;
+  const nccl::SearchEffort& effort = graph.effort;
+  if (effort.is_fallback)
+    return fmt::format("no channel could be placed in {} tries: one slow one in index order",
+                       effort.searches);
+  std::string text = fmt::format("{} tries", effort.searches);
+  const std::vector<std::string> given_up = relaxations(graph);
+  if (!given_up.empty()) text += fmt::format("; gave up {}", fmt::join(given_up, ", "));
+  if (effort.found_channels < traits.n_channels)
+    text += fmt::format("; {} channels of {} GB/s, each split", effort.found_channels,
+                        rate_text(effort.found_speed));
+  if (effort.searches_cut > 0)
+    text += fmt::format("; step budget spent in {} of them", effort.searches_cut);
+  if (effort.total_budget_cut) text += "; total budget spent";
+  return text;
+}
+
+void add_graph_blocks(core::Document& document, const JobPlan& plan) {
+  document.body.emplace_back(core::Heading{"Searches (per channel)"});
+  document.body.emplace_back(search_table(plan));
+  core::KeyValues stories;
+  for (const auto& [name, graph] : named(plan))
+    if (graph->traits.n_channels > 0) stories.rows.emplace_back(name, search_story(*graph));
+  document.body.emplace_back(std::move(stories));
+  document.body.emplace_back(core::Heading{"Channels of a node"});
+  document.body.emplace_back(order_table(plan));
+  document.body.emplace_back(core::Heading{"Channels in use"});
+  document.body.emplace_back(count_rows(plan));
+}
+
+void add_rings_and_trees(core::Document& document, const JobPlan& plan) {
+  if (plan.connection.ranks() > kMostRanksExplained) {
+    document.details.emplace_back(core::Paragraph{
+        fmt::format("{} ranks: rings and trees are left out here; --json --full has every one.",
+                    plan.connection.ranks())});
+    return;
+  }
+  Table rings{.columns = {{"ring", Column::Align::kRight}, {"ranks", Column::Align::kLeft}},
+              .rows = {}};
+  for (int channel = 0; channel < plan.connection.search_channels(); ++channel)
+    rings.rows.push_back({fmt::to_string(channel),
+                          fmt::format("{}", fmt::join(plan.connection.ring(channel), " "))});
+  document.details.emplace_back(core::Heading{"Rings"});
+  document.details.emplace_back(std::move(rings));
+  Table trees{.columns = {{"tree", Column::Align::kRight}, {"rank>parent", Column::Align::kLeft}},
+              .rows = {}};
+  for (std::size_t channel = 0; channel < plan.channels.size(); ++channel) {
+    if (std::find(
+            plan.channels.begin(), plan.channels.begin() + static_cast<std::ptrdiff_t>(channel),
+            plan.channels[channel]) != plan.channels.begin() + static_cast<std::ptrdiff_t>(channel))
+      continue;
+    const auto links = plan.connection.tree(plan.channels[channel]);
+    std::string text;
+    for (std::size_t rank = 0; rank < links.size(); ++rank)
+      text += (rank == 0 ? "" : " ") + link_text(links[rank], static_cast<int>(rank));
+    trees.rows.push_back({fmt::to_string(channel), text});
+  }
+  document.details.emplace_back(core::Heading{"Trees"});
+  document.details.emplace_back(std::move(trees));
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,17 @@
+// The search part of `nccl plan` for people: what each search found and what it had to give up, the
+// orders of GPUs with the NICs at both ends, how many channels each kind of traffic gets.
+#pragma once
+
+#include "core/document.h"
+#include "nccl/nccl.h"
+
+namespace comm_probe::cli {
+
+void add_graph_blocks(core::Document& document, const nccl::JobPlan& plan);
+// Every ring and tree; for --explain.
+void add_rings_and_trees(core::Document& document, const nccl::JobPlan& plan);
+
+// "10 tries; gave up 48 for 24 GB/s, one order for all channels; step budget spent in 3 of them"
+std::string search_story(const nccl::Graph& graph);
+
+}  // namespace comm_probe::cli
