@@ -11,6 +11,7 @@
 #include "cli/plan_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
+#include "diagnose/nccl_plan.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -45,11 +46,12 @@ int plan(const Shell& shell, const PlanOptions& options) {
   auto reached = nccl::reach_of_job(job->machine,
                                     nccl::read_settings(job->environment, job->version), job->job);
   if (!reached) return shell.fail(job->in_file(reached.error()));
-  const auto planned =
-      nccl::plan_job(std::move(*reached), nccl::read_channel_settings(job->environment));
+  const nccl::ChannelSettings channels = nccl::read_channel_settings(job->environment);
+  const auto planned = nccl::plan_job(std::move(*reached), channels);
   if (!planned) return shell.fail(job->in_file(planned.error()));
   core::Document document =
       plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
+  document.findings = diagnose::judge_plan(*planned, channels);
   document.inputs = {job->input};
   add_tuning_json(document.result, tune(*planned, *settings));
   document.result["env"] = job->environment;

@@ -194,12 +194,12 @@ std::string search_story(const Graph& graph) {
   if (effort.is_fallback)
     return fmt::format("no channel could be placed in {} tries: one slow one in index order",
                        effort.searches);
-  std::string text = fmt::format("{} tries", effort.searches);
+  std::string text = fmt::format("{} {}", effort.searches, effort.searches == 1 ? "try" : "tries");
   const std::vector<std::string> given_up = relaxations(graph);
   if (!given_up.empty()) text += fmt::format("; gave up {}", fmt::join(given_up, ", "));
   if (effort.found_channels < traits.n_channels)
-    text += fmt::format("; {} channels of {} GB/s, each split", effort.found_channels,
-                        rate_text(effort.found_speed));
+    text += fmt::format("; {} channel{} of {} GB/s, split", effort.found_channels,
+                        effort.found_channels == 1 ? "" : "s", rate_text(effort.found_speed));
   if (effort.searches_cut > 0)
     text += fmt::format("; step budget spent in {} of them", effort.searches_cut);
   if (effort.total_budget_cut) text += "; total budget spent";

@@ -117,7 +117,8 @@ std::string domains_text(const nccl::JobReach& plan) {
   return text;
 }
 
-std::string verdict_of(const nccl::JobReach& plan) {
+std::string verdict_of(const nccl::JobPlan& job_plan) {
+  const nccl::JobReach& plan = job_plan.job;
   const Reach& reach = plan.reach;
   nccl::NetChoice choice(reach);
   int direct = 0;
@@ -130,6 +131,10 @@ std::string verdict_of(const nccl::JobReach& plan) {
                                  whole.ranks, whole.job.nodes, direct, reach.gpus());
   if (reach.nets() == 0)
     text = fmt::format("{} GPUs on {} node(s), no NIC", whole.ranks, whole.job.nodes);
+  const nccl::Agreement& agreement = job_plan.agreement;
+  text += fmt::format("; rings {} x {} GB/s, trees {} x {} GB/s", agreement.ring.n_channels,
+                      rate_text(agreement.ring.bw_inter), agreement.tree.n_channels,
+                      rate_text(agreement.tree.bw_inter));
   if (plan.domains.size() > 1)
     text += fmt::format(
         "; the GPUs of a node fall into {} domains that reach each other by the network: {}",
@@ -175,7 +180,7 @@ core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions opti
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
   add_graphs_json(document.result, job_plan, options.is_full);
-  document.verdict = verdict_of(plan);
+  document.verdict = verdict_of(job_plan);
   if (plan.before_trim)
     document.body.emplace_back(
         core::Paragraph{fmt::format("NICs below: of domain [{}], as its ranks see the node.",

@@ -33,8 +33,8 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 std::vector<const FindingEntry*> all_findings() {
   std::vector<const FindingEntry*> all;
-  for (const auto part :
-       {curve_findings(), bench_findings(), link_findings(), topo_findings(), nccl_findings()})
+  for (const auto part : {curve_findings(), bench_findings(), link_findings(), topo_findings(),
+                          nccl_findings(), plan_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

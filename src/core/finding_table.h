@@ -55,6 +55,7 @@ std::span<const FindingEntry> topo_findings();
 std::span<const CaveatEntry> topo_caveats();
 std::span<const FindingEntry> nccl_findings();
 std::span<const CaveatEntry> nccl_caveats();
+std::span<const FindingEntry> plan_findings();
 std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
 std::span<const TermEntry> terms();
