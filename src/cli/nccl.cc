@@ -43,15 +43,11 @@ int plan(const Shell& shell, const PlanOptions& options) {
   if (!job) return shell.fail(job.error());
   const auto settings = nccl::read_tuning_settings(job->environment, job->version);
   if (!settings) return shell.fail(settings.error());
-  auto reached = nccl::reach_of_job(job->machine,
-                                    nccl::read_settings(job->environment, job->version), job->job);
-  if (!reached) return shell.fail(job->in_file(reached.error()));
-  const nccl::ChannelSettings channels = nccl::read_channel_settings(job->environment);
-  const auto planned = nccl::plan_job(std::move(*reached), channels);
-  if (!planned) return shell.fail(job->in_file(planned.error()));
+  const auto planned = job->plan();
+  if (!planned) return shell.fail(planned.error());
   core::Document document =
       plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
-  document.findings = diagnose::judge_plan(*planned, channels);
+  document.findings = diagnose::judge_plan(*planned, nccl::read_channel_settings(job->environment));
   document.inputs = {job->input};
   add_tuning_json(document.result, tune(*planned, *settings));
   document.result["env"] = job->environment;
@@ -83,6 +79,7 @@ void add_nccl(CLI::App& root, Shell& shell) {
       root.add_subcommand("nccl", "what NCCL decides on a machine, and why")->group("Look");
   app->require_subcommand(1);
   add_plan(*app, shell);
+  add_nccl_choose(*app, shell);
   add_nccl_env(*app, shell);
 }
 

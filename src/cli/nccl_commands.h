@@ -5,6 +5,7 @@
 
 namespace comm_probe::cli {
 
+void add_nccl_choose(CLI::App& nccl, Shell& shell);
 void add_nccl_env(CLI::App& nccl, Shell& shell);
 
 }  // namespace comm_probe::cli

@@ -27,9 +27,16 @@ std::optional<int> number(std::string_view text) {
 
 }  // namespace
 
-core::Error NcclJob::in_file(core::Error error) const {
-  if (error.where.file.empty()) error.where.file = input.path;
-  return error;
+Result<nccl::JobPlan> NcclJob::plan() const {
+  const auto in_file = [&](core::Error error) {
+    if (error.where.file.empty()) error.where.file = input.path;
+    return error;
+  };
+  auto reached = nccl::reach_of_job(machine, nccl::read_settings(environment, version), job);
+  if (!reached) return in_file(reached.error());
+  auto planned = nccl::plan_job(std::move(*reached), nccl::read_channel_settings(environment));
+  if (!planned) return in_file(planned.error());
+  return planned;
 }
 
 Result<nccl::Environment> parse_environment(const std::vector<std::string>& words) {

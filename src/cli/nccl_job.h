@@ -19,8 +19,8 @@ struct NcclJob {
   topology::Machine machine = {};
   nccl::Job job = {};
 
-  // The error with the file's name, where it has none of its own.
-  core::Error in_file(core::Error error) const;
+  // Everything up to the channels; fails where NCCL's initialisation would.
+  core::Result<nccl::JobPlan> plan() const;
 };
 
 class NcclJobRequest {

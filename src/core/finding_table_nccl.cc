@@ -6,6 +6,12 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array kFindings = {
+    FindingEntry{"nccl.choice-forced", Severity::kWarning, Layer::kNccl,
+                 "NCCL_ALGO or NCCL_PROTO makes a collective slower than what NCCL would choose.",
+                 "A setting that was right for one size, machine or release and was kept.",
+                 "Unset it, or limit it to a function (NCCL_ALGO=allreduce:ring, from 2.24). Where "
+                 "a measurement says otherwise believe the measurement: the time is NCCL's own "
+                 "estimate."},
     FindingEntry{"nccl.env-conf-absent", Severity::kWarning, Layer::kNccl,
                  "NCCL_CONF_FILE names a file that cannot be read.",
                  "A typing error, a path of another container, missing rights. ~/.nccl.conf is not "

@@ -6,16 +6,22 @@ namespace {
 struct TypeEntry {
   DataType type;
   const char* name;
+  const char* nccl;
   int size;
 };
 // In the order of the enumeration.
 constexpr TypeEntry kTypes[] = {
-    {DataType::kInt8, "int8", 1},      {DataType::kUint8, "uint8", 1},
-    {DataType::kInt32, "int32", 4},    {DataType::kUint32, "uint32", 4},
-    {DataType::kInt64, "int64", 8},    {DataType::kUint64, "uint64", 8},
-    {DataType::kFloat16, "half", 2},   {DataType::kFloat32, "float", 4},
-    {DataType::kFloat64, "double", 8}, {DataType::kBfloat16, "bfloat16", 2},
-    {DataType::kFloat8, "f8e4m3", 1},
+    {DataType::kInt8, "int8", "ncclInt8", 1},
+    {DataType::kUint8, "uint8", "ncclUint8", 1},
+    {DataType::kInt32, "int32", "ncclInt32", 4},
+    {DataType::kUint32, "uint32", "ncclUint32", 4},
+    {DataType::kInt64, "int64", "ncclInt64", 8},
+    {DataType::kUint64, "uint64", "ncclUint64", 8},
+    {DataType::kFloat16, "half", "ncclFloat16", 2},
+    {DataType::kFloat32, "float", "ncclFloat32", 4},
+    {DataType::kFloat64, "double", "ncclFloat64", 8},
+    {DataType::kBfloat16, "bfloat16", "ncclBfloat16", 2},
+    {DataType::kFloat8, "f8e4m3", "ncclFloat8e4m3", 1},
 };
 constexpr const char* kReductions[] = {"sum", "prod", "max", "min", "avg", "mulsum"};
 
@@ -23,6 +29,7 @@ constexpr const char* kReductions[] = {"sum", "prod", "max", "min", "avg", "muls
 
 int size_of(DataType type) { return kTypes[index_of(type)].size; }
 const char* data_type_name(DataType type) { return kTypes[index_of(type)].name; }
+const char* nccl_data_type(DataType type) { return kTypes[index_of(type)].nccl; }
 std::optional<DataType> data_type_from_name(std::string_view name) {
   for (const TypeEntry& entry : kTypes)
     if (name == entry.name) return entry.type;

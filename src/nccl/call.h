@@ -29,6 +29,7 @@ enum class Reduction { kSum, kProd, kMax, kMin, kAvg, kMulSum };
 
 int size_of(DataType type);
 const char* data_type_name(DataType type);  // as nccl-tests: "float", "bfloat16"
+const char* nccl_data_type(DataType type);  // as in NCCL's messages: "ncclFloat32"
 std::optional<DataType> data_type_from_name(std::string_view name);
 const char* reduction_name(Reduction reduction);  // "sum"
 std::optional<Reduction> reduction_from_name(std::string_view name);

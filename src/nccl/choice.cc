@@ -90,21 +90,22 @@ Choice copy_choice() {
   return choice;
 }
 
+// NCCL's own words; AllGather and Broadcast move bytes whatever the type.
 core::Error nothing_left(const Tuning& tuning, const Call& call) {
   const MethodLists& lists = tuning.job.settings.lists;
-  std::string message =
-      fmt::format("no algorithm/protocol available for function {} with datatype {}",
-                  function_name(call.function), data_type_name(call.type));
+  const bool is_copy =
+      call.function == Function::kAllGather || call.function == Function::kBroadcast;
+  std::string message = fmt::format(
+      "no algorithm/protocol available for function {} with datatype {}",
+      function_name(call.function), nccl_data_type(is_copy ? DataType::kInt8 : call.type));
   std::string set;
   if (!lists.algorithm_text.empty())
     set += fmt::format("; NCCL_ALGO was set to {}", lists.algorithm_text);
   if (!lists.protocol_text.empty())
     set += fmt::format("; NCCL_PROTO was set to {}", lists.protocol_text);
-  return core::input_error(
-      message + set,
-      set.empty() ? ""
-                  : "NCCL ends the call with 'invalid usage'; unset it or limit it to a function: "
-                    "NCCL_ALGO=allreduce:tree");
+  return core::input_error(message + set, set.empty() ? ""
+                                                      : "unset it or limit it to a function: "
+                                                        "NCCL_ALGO=allreduce:tree");
 }
 
 }  // namespace

@@ -11,13 +11,15 @@
 //   job_plan.h    all of this for a job
 //   algo_lists.h, tuning_settings.h   what the environment allows
 //   tuning.h      the latency and bandwidth of every algorithm and protocol
-//   choice.h      which one a call takes; launch.h: channels, threads, chunk
+//   choice.h      which one a call takes; crossover.h: from which size on
+//   launch.h      its channels, threads and chunk
 //
 // Worked example (tests/unit/nccl): on a DGX H100 with NCCL_P2P_DISABLE=1 the GPUs fall into two
 // domains, one for each socket: between sockets the NICs (48 GB/s) beat the CPU link (22 GB/s).
 #pragma once
 
 #include "nccl/choice.h"
+#include "nccl/crossover.h"
 #include "nccl/gdr_rules.h"
 #include "nccl/graph.h"
 #include "nccl/job_plan.h"

@@ -101,16 +101,16 @@ bool is_offered(const TuningFacts& facts, const Combination& what) {
 }
 
 Refusal method_refusal(const TuningFacts& facts, const Combination& what) {
-  if (!has_form(facts, what)) return Refusal::kNotOffered;
+  const bool is_simple_only =
+      is_nvls(what.algorithm) || is_collnet(what.algorithm) || what.algorithm == Algorithm::kPat;
+  if (!has_form(facts, what) || (is_simple_only && what.protocol != Protocol::kSimple))
+    return Refusal::kNotOffered;
   const MethodLists& lists = facts.job.settings.lists;
   const Allowed protocol = lists.of(what.function, what.protocol);
   if (lists.of(what.function, what.algorithm) == Allowed::kNo) return Refusal::kAlgorithmList;
   if (protocol == Allowed::kNo) return Refusal::kProtocolList;
   if (!is_offered(facts, what))
-    return what.algorithm == Algorithm::kPat && what.protocol == Protocol::kSimple
-               ? Refusal::kPatSetting
-           : is_nvls(what.algorithm) && what.protocol == Protocol::kSimple ? Refusal::kNoBandwidth
-                                                                           : Refusal::kNotOffered;
+    return what.algorithm == Algorithm::kPat ? Refusal::kPatSetting : Refusal::kNoBandwidth;
   if (const Refusal refusal = algorithm_refusal(facts, what); refusal != Refusal::kNone)
     return refusal;
   if (protocol == Allowed::kAutomatic) return ll128_refusal(facts, what);
@@ -132,13 +132,13 @@ const char* refusal_text(Refusal refusal) {
     case Refusal::kOneNode:
       return "it needs several nodes";
     case Refusal::kNoCollnet:
-      return "it needs collective offload by the network (CollNet), which is off";
+      return "offload by the network (CollNet) is off";
     case Refusal::kNoNvswitch:
       return "it needs an NVSwitch";
     case Refusal::kTooFewHeads:
-      return "a node has more ranks than NICs of its own for them";
+      return "a node has more ranks than NICs of their own";
     case Refusal::kLl128Path:
-      return "LL128 needs NVLink inside the node and a NIC near the GPU";
+      return "LL128 needs NVLink inside and a NIC near the GPU";
     case Refusal::kLl128Chip:
       return "LL128 needs GPUs that are alike and new enough";
     case Refusal::kPatSetting:

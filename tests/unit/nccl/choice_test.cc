@@ -111,9 +111,10 @@ TEST(Choice, NothingLeftIsNcclsError) {
   EXPECT_TRUE(choose(tuning, {Function::kAllReduce, 1024}).ok());
   const auto refused = choose(tuning, {Function::kAllGather, 1024});
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message,
-            "no algorithm/protocol available for function AllGather with datatype float; NCCL_ALGO "
-            "was set to Tree");
+  EXPECT_EQ(
+      refused.error().message,
+      "no algorithm/protocol available for function AllGather with datatype ncclInt8; NCCL_ALGO "
+      "was set to Tree");
 }
 
 TEST(Choice, SaysWhyACombinationIsNotTaken) {

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+
+#include "cli/choose_view.h"
+#include "cli/nccl_commands.h"
+#include "cli/nccl_job.h"
+#include "cli/size_range.h"
+#include "cli/tuner_file.h"
+#include "core/spelling.h"
+#include "core/units.h"
+#include "diagnose/nccl_choice.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Result;
+
+struct ChooseOptions {
+  NcclJobRequest request = {};
+  std::string op = {};
+  core::Bytes size = {};
+  CLI::Option* size_option = nullptr;
+  SizeRange range = {};
+  std::string type = "float";
+  std::string reduction = "sum";
+  std::string tuner = {};
+};
+
+Result<nccl::Call> call_of(const ChooseOptions& options) {
+  if (options.op.empty())
+    return core::input_error("--op is missing, expected all_reduce or another collective");
+  const auto op = model::op_from_name(options.op);
+  if (!op) {
+    std::vector<std::string_view> known;
+    for (const nccl::Function function : nccl::kAllFunctions)
+      known.push_back(model::op_name(op_of(function)));
+    return core::input_error(core::unknown_word("operation", options.op, known));
+  }
+  const auto function = nccl::function_of(*op);
+  if (!function)
+    return core::input_error(fmt::format(
+        "NCCL runs {} as sends and receives, without choosing an algorithm", model::op_name(*op)));
+  const auto type = nccl::data_type_from_name(options.type);
+  if (!type) return core::input_error(fmt::format("-d: unknown type '{}'", options.type));
+  const auto reduction = nccl::reduction_from_name(options.reduction);
+  if (!reduction)
+    return core::input_error(fmt::format("-o: unknown reduction '{}'", options.reduction));
+  return nccl::Call{*function, 0, *type, *reduction};
+}
+
+Result<std::vector<std::uint64_t>> sizes_of(const ChooseOptions& options) {
+  if (options.size_option->count() > 0) {
+    if (options.range.is_given()) return core::input_error("-s and -b, -e, -f do not go together");
+    return std::vector<std::uint64_t>{options.size.whole()};
+  }
+  const auto range = options.range.sizes();
+  if (!range) return range.error();
+  std::vector<std::uint64_t> sizes;
+  for (const core::Bytes size : *range) sizes.push_back(size.whole());
+  return sizes;
+}
+
+// Of one rank and up: sizes below one element per rank make no call.
+Result<std::vector<ChosenSize>> chosen_sizes(const nccl::Tuning& tuning, const nccl::Call& call,
+                                             const std::vector<std::uint64_t>& sizes) {
+  const int ranks = tuning.job.agreement.ranks;
+  std::vector<ChosenSize> chosen;
+  for (const std::uint64_t size : sizes) {
+    const nccl::Call one = nccl::call_of(call.function, size, ranks, call.type, call.reduction);
+    if (one.count > 0) chosen.push_back({one, choose(tuning, one)});
+  }
+  if (chosen.empty())
+    return core::input_error(fmt::format("{} is less than one element per rank",
+                                         core::format_bytes(core::Bytes::of(sizes.back()))));
+  return chosen;
+}
+
+// What NCCL_ALGO and NCCL_PROTO cost against NCCL's own choice.
+std::vector<core::Finding> cost_of_settings(const ChoosePlan& plan) {
+  const nccl::MethodLists& lists = plan.tuning.job.settings.lists;
+  diagnose::ForcedCost cost;
+  cost.function = function_name(plan.call.function);
+  if (!lists.algorithm_text.empty()) cost.setting = "NCCL_ALGO=" + lists.algorithm_text;
+  if (!lists.protocol_text.empty())
+    cost.setting += (cost.setting.empty() ? "" : " ") + ("NCCL_PROTO=" + lists.protocol_text);
+  if (cost.setting.empty()) return {};
+  nccl::TuningJob job = plan.tuning.job;
+  job.settings.lists = nccl::default_method_lists();
+  const nccl::Tuning free = nccl::tune(job);
+  for (const ChosenSize& size : plan.sizes)
+    if (auto choice = choose(free, size.call))
+      cost.sizes.push_back({size.call.bytes(job.agreement.ranks), size.choice, *choice});
+  return judge_forced_choice(cost);
+}
+
+core::Error cannot_write(const std::string& file) {
+  return core::input_error(fmt::format("cannot write '{}', expected a writable file", file));
+}
+
+bool write_tuner(const std::string& file, const nccl::Tuning& tuning) {
+  std::ofstream stream(file);
+  stream << tuner_file(tuning);
+  return static_cast<bool>(stream.flush());
+}
+
+int choose_all(const Shell& shell, const ChooseOptions& options) {
+  const auto call = call_of(options);
+  if (!call) return shell.fail(call.error());
+  const auto sizes = sizes_of(options);
+  if (!sizes) return shell.fail(sizes.error());
+  const auto job = options.request.read();
+  if (!job) return shell.fail(job.error());
+  const auto settings = nccl::read_tuning_settings(job->environment, job->version);
+  if (!settings) return shell.fail(settings.error());
+  const auto planned = job->plan();
+  if (!planned) return shell.fail(planned.error());
+  ChoosePlan plan{.tuning = nccl::tune(*planned, *settings), .call = *call};
+  auto chosen = chosen_sizes(plan.tuning, *call, *sizes);
+  if (!chosen) return shell.fail(chosen.error());
+  plan.sizes = std::move(*chosen);
+  plan.crossovers = crossovers(plan.tuning, *call, *sizes);
+  core::Document document = choose_document(plan);
+  if (!options.tuner.empty()) {
+    if (!write_tuner(options.tuner, plan.tuning)) return shell.fail(cannot_write(options.tuner));
+    document.result["tuner_file"] = options.tuner;
+    document.body.emplace_back(core::Paragraph{
+        fmt::format("{} holds these choices of all functions for NCCL's example tuner plugin.",
+                    options.tuner)});
+  }
+  document.inputs = {job->input};
+  document.result["env"] = job->environment;
+  document.findings = cost_of_settings(plan);
+  document.caveats = job->caveats;
+  return shell.finish(document);
+}
+
+}  // namespace
+
+void add_nccl_choose(CLI::App& nccl, Shell& shell) {
+  CLI::App* app = nccl.add_subcommand(
+      "choose", "which algorithm and protocol NCCL takes per size, and what another one costs");
+  auto options = std::make_shared<ChooseOptions>();
+  app->add_option("OP,--op", options->op,
+                  "all_reduce, all_gather, reduce_scatter, broadcast or reduce")
+      ->type_name("");
+  options->size_option = add_bytes(*app, "-s,--size", options->size, "one size instead of a sweep");
+  options->range.add_to(*app);
+  app->add_option("-d,--dtype", options->type, "element type as in nccl-tests")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  app->add_option("-o,--redop", options->reduction, "sum, prod, max, min, avg or mulsum")
+      ->type_name("OP")
+      ->capture_default_str();
+  app->add_option("--tuner", options->tuner,
+                  "write the choices as a configuration of NCCL's example tuner plugin")
+      ->type_name("FILE");
+  options->request.add_to(*app, shell);
+  app->footer(
+      "Sizes are those of nccl-tests: the total of all ranks for all_gather and reduce_scatter.\n"
+      "Examples:\n"
+      "  comm-probe machines dgx-h100 --topo > dgx-h100.xml\n"
+      "  comm-probe nccl choose all_reduce --topo dgx-h100.xml --nodes 32\n"
+      "  comm-probe nccl choose all_reduce -s 25MB --topo dgx-h100.xml --nodes 32 --env "
+      "NCCL_ALGO=Ring");
+  app->callback(
+      [&shell, options] { shell.run([&shell, options] { return choose_all(shell, *options); }); });
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,223 @@
+// `nccl choose` through the program: rows, crossovers, what forcing costs, one line per refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Two A100 PCIe on root ports of one EPYC, one NIC.
+const char* const kTwoGpus =
+    "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"AuthenticAMD\" "
+    "familyid=\"25\" modelid=\"1\">"
+    "<pci busid=\"0000:01:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><gpu dev=\"0\" sm=\"80\" rank=\"0\" gdr=\"1\"/></pci>"
+    "<pci busid=\"0000:41:00.0\" class=\"0x030200\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><gpu dev=\"1\" sm=\"80\" rank=\"1\" gdr=\"1\"/></pci>"
+    "<pci busid=\"0000:81:00.0\" class=\"0x020700\" link_speed=\"16.0 GT/s PCIe\" "
+    "link_width=\"16\"><nic><net name=\"mlx5_0\" dev=\"0\" speed=\"100000\" gdr=\"1\"/></nic></pci>"
+    "</cpu></system>";
+
+json choose(std::vector<std::string> more, int status = 0, const std::string& topo = "-") {
+  std::vector<std::string> arguments = {"nccl", "choose", "--topo", topo, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const BinaryRun run = run_binary(arguments, {.stdin_text = kTwoGpus});
+  EXPECT_EQ(run.status, status) << run;
+  return json::parse(run.out, nullptr, false);
+}
+
+json first_row(const std::string& op, const std::string& size, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {op, "-s", size, "--nodes", "4"});
+  return choose(more)["result"]["rows"][0];
+}
+
+// busbw of nccl-tests: 2(n-1)/n of algbw for all_reduce, (n-1)/n for all_gather; 8 ranks.
+TEST(NcclChoose, RowsAddUp) {
+  for (const auto& [op, factor] :
+       {std::pair("all_reduce", 1.75), std::pair("all_gather", 0.875), std::pair("reduce", 1.0)}) {
+    const json document = choose({op, "--nodes", "4"});
+    EXPECT_EQ(document["result"]["ranks"], 8);
+    for (const json& row : document["result"]["rows"]) {
+      const double time = row["time_us"];
+      EXPECT_NEAR(row["latency_us"].get<double>() + row["bandwidth_us"].get<double>(), time,
+                  1e-5 * time);
+      const double algbw = row["bytes"].get<double>() / time / 1e3;
+      EXPECT_NEAR(row["algbw_GBps"], algbw, 1e-5 * algbw);
+      EXPECT_NEAR(row["busbw_GBps"], algbw * factor, 1e-5 * algbw);
+      for (const json& forced : row["forced"]) EXPECT_GE(forced["ratio"], 1);
+      for (const json& other : row["candidates"]) EXPECT_GE(other["time_us"], row["time_us"]);
+    }
+  }
+}
+
+// A crossover is the first size of the new choice: one element less still has the old one.
+TEST(NcclChoose, CrossoversAreExact) {
+  const json document = choose({"all_reduce", "--nodes", "4"});
+  const json crossovers = document["result"]["crossovers"];
+  ASSERT_GE(crossovers.size(), 2u);
+  for (const json& crossover : crossovers) {
+    const auto bytes = crossover["bytes"].get<long>();
+    const json at = first_row("all_reduce", std::to_string(bytes));
+    const json before = first_row("all_reduce", std::to_string(bytes - 4));
+    EXPECT_EQ(at["algorithm"], crossover["to"]["algorithm"]);
+    EXPECT_EQ(at["protocol"], crossover["to"]["protocol"]);
+    EXPECT_EQ(before["algorithm"], crossover["from"]["algorithm"]);
+    EXPECT_EQ(before["protocol"], crossover["from"]["protocol"]);
+  }
+}
+
+// What `forced` says is what the setting then does.
+TEST(NcclChoose, ForcedIsWhatTheSettingDoes) {
+  const json row = first_row("all_reduce", "1M");
+  ASSERT_FALSE(row["forced"].empty());
+  for (const json& forced : row["forced"]) {
+    const json run = choose({"all_reduce", "-s", "1M", "--nodes", "4", "--env", forced["setting"]},
+                            forced["ratio"].get<double>() < 1.05 ? 0 : 1);
+    const json made = run["result"]["rows"][0];
+    if (forced["setting"] == "NCCL_PROTO=LL128") continue;  // named, it skips the path's check
+    EXPECT_EQ(made["algorithm"], forced["algorithm"]) << forced["setting"];
+    EXPECT_EQ(made["protocol"], forced["protocol"]);
+    EXPECT_EQ(made["time_us"], forced["time_us"]);
+  }
+}
+
+TEST(NcclChoose, SizesAreWholeElementsPerRank) {
+  EXPECT_EQ(first_row("all_gather", "1000")["bytes"], 992);  // 8 ranks x 31 floats
+  const json small = choose({"all_gather", "-b", "8", "-e", "64", "--nodes", "4"});
+  ASSERT_EQ(small["result"]["rows"].size(), 2u);
+  EXPECT_EQ(small["result"]["rows"][0]["bytes"], 32);
+}
+
+TEST(NcclChoose, WhatASettingCostsIsAFinding) {
+  const json document =
+      choose({"all_reduce", "--nodes", "16", "-s", "64K", "--env", "NCCL_ALGO=Ring"}, 1);
+  EXPECT_EQ(document["findings"][0]["id"], "nccl.choice-forced");
+  const json refused =
+      choose({"all_gather", "--nodes", "4", "-s", "64K", "--env", "NCCL_ALGO=Tree"}, 1);
+  EXPECT_EQ(refused["findings"][0]["id"], "nccl.env-nothing-left");
+  EXPECT_THAT(refused["result"]["rows"][0]["error"], HasSubstr("no algorithm/protocol available"));
+}
+
+// Of a row of `nccl choose`, what NCCL_ALGO=Ring costs.
+double ring_ratio(const json& row) {
+  for (const json& forced : row["forced"])
+    if (forced["setting"] == "NCCL_ALGO=Ring") return forced["ratio"];
+  return 0;
+}
+
+// NCCL's own times with and without NCCL_ALGO=Ring on 32 nodes (n32-algo-ring.json, n32.json).
+TEST(NcclChoose, ForcedRingCostsWhatNcclSays) {
+  const std::string shared = COMM_PROBE_SHARED "/data/oracle/";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no oracle data at " << shared;
+  for (const std::string machine : {"dgxh100", "dgxa100"}) {
+    const auto times = [&](const char* file) {
+      std::ifstream stream(shared + machine + "/" + file);
+      return json::parse(stream)["choice"]["AllReduce"];
+    };
+    const json free = times("n32.json");
+    const json ring = times("n32-algo-ring.json");
+    const json rows = choose({"all_reduce", "--nodes", "32"}, 0,
+                             shared + machine + "/system.xml")["result"]["rows"];
+    ASSERT_EQ(rows.size(), free.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double expected = ring[i][3].get<double>() / free[i][3].get<double>();
+      EXPECT_NEAR(ring_ratio(rows[i]), expected, 1e-5 * expected) << machine << " " << rows[i];
+    }
+  }
+}
+
+// The ratios that issue 4 quotes: DGX H100 and A100 on 32 nodes at 25 MB, one H100 node at 1 GB.
+TEST(NcclChoose, ForcedRingOnKnownMachines) {
+  const std::string shared = COMM_PROBE_SHARED "/data/oracle/";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no oracle data at " << shared;
+  const auto ratio = [&](const std::string& machine, const char* nodes, const char* size) {
+    return ring_ratio(choose({"all_reduce", "--nodes", nodes, "-s", size}, 0,
+                             shared + machine + "/system.xml")["result"]["rows"][0]);
+  };
+  EXPECT_NEAR(ratio("dgxh100", "32", "25MB"), 3.5, 0.1);
+  EXPECT_NEAR(ratio("dgxa100", "32", "25MB"), 3, 0.3);
+  EXPECT_NEAR(ratio("dgxh100", "1", "1GB"), 1.3, 0.05);
+}
+
+struct TunerLine {
+  std::string function, algorithm, protocol;
+  long first = 0, last = 0;
+};
+std::vector<TunerLine> tuner_lines(const std::string& file) {
+  std::ifstream stream(file);
+  std::vector<TunerLine> lines;
+  for (std::string text; std::getline(stream, text);) {
+    if (text[0] == '#') continue;
+    std::stringstream fields(text);
+    TunerLine line;
+    std::string first, last, rest;
+    std::getline(fields, line.function, ',');
+    std::getline(fields, first, ',');
+    std::getline(fields, last, ',');
+    std::getline(fields, line.algorithm, ',');
+    std::getline(fields, line.protocol, ',');
+    std::getline(fields, rest);
+    EXPECT_EQ(rest, "-1,4,8,-1,-1") << text;
+    line.first = std::stol(first);
+    line.last = std::stol(last);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// The file covers every function and size without a gap, and says at each of our sizes what
+// `choose` says.
+TEST(NcclChoose, TheTunerFileIsTheChoice) {
+  const std::string file = testing::TempDir() + "/nccl_tuner.conf";
+  const json rows = choose({"all_reduce", "--nodes", "4", "-e", "2G", "--tuner", file});
+  const auto lines = tuner_lines(file);
+  std::map<std::string, long> next;
+  for (const TunerLine& line : lines) {
+    EXPECT_EQ(line.first, next[line.function]) << line.function;
+    next[line.function] = line.last + 1;
+  }
+  EXPECT_EQ(next.size(), 5u);
+  for (const auto& [function, end] : next) EXPECT_EQ(end, 4294967296) << function;
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  for (const json& row : rows["result"]["rows"])
+    for (const TunerLine& line : lines)
+      if (line.function == "allreduce" && row["bytes"] >= line.first && row["bytes"] <= line.last) {
+        EXPECT_EQ(lower(row["algorithm"]), line.algorithm) << row["bytes"];
+        EXPECT_EQ(lower(row["protocol"]), line.protocol) << row["bytes"];
+      }
+  std::filesystem::remove(file);
+}
+
+TEST(NcclChoose, RefusesWithOneLine) {
+  const auto error = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"nccl", "choose", "--topo", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const BinaryRun run = run_binary(arguments, {.stdin_text = kTwoGpus});
+    EXPECT_EQ(run.status, 2) << run;
+    return run.err;
+  };
+  EXPECT_THAT(error({}), HasSubstr("--op is missing"));
+  EXPECT_THAT(error({"all_redcue"}), HasSubstr("did you mean 'all_reduce'?"));
+  EXPECT_THAT(error({"all_to_all"}), HasSubstr("as sends and receives"));
+  EXPECT_THAT(error({"all_gather", "-s", "4", "--nodes", "4"}),
+              HasSubstr("4 B is less than one element per rank"));
+  EXPECT_THAT(error({"all_reduce", "--env", "NCCL_ALGO=Rign"}), HasSubstr("did you mean 'Ring'?"));
+  EXPECT_THAT(error({"all_reduce", "--tuner", "/no/such/folder/x"}), HasSubstr("cannot write"));
+  EXPECT_THAT(error({"all_reduce", "-s", "8", "-b", "8"}), HasSubstr("do not go together"));
+}
+
+}  // namespace
+}  // namespace comm_probe::test
