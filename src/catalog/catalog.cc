@@ -1,5 +1,7 @@
 #include "catalog/catalog.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -63,6 +65,23 @@ core::Result<const Entry*> known_or_error(const char* what, const std::vector<En
   return core::input_error(
       "the catalog knows no " + std::string(what) + " '" + std::string(name) + "'",
       near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
+}
+
+// Whoever asks for a machine by its GPU or NIC is told which machines have it.
+std::string machines_with(const Catalog& catalog, std::string_view name) {
+  const Gpu* gpu = catalog.find_gpu(name);
+  const Nic* nic = gpu == nullptr ? catalog.find_nic(name) : nullptr;
+  if (gpu == nullptr && nic == nullptr) return "";
+  constexpr std::size_t kEnough = 60;  // characters of examples
+  std::string with;
+  for (const Machine& machine : catalog.machines())
+    if (with.size() < kEnough &&
+        ((gpu != nullptr && machine.gpu.name == gpu->name) ||
+         (nic != nullptr && machine.nics > 0 && machine.nic.name == nic->name)))
+      with += (with.empty() ? "" : ", ") + machine.name;
+  const char* kind = gpu != nullptr ? "GPU" : "NIC";
+  return with.empty() ? fmt::format("it is a {}, and no machine of the catalog has it", kind)
+                      : fmt::format("it is a {}; machines with it: {}", kind, with);
 }
 
 std::optional<core::Error> add_builtin(CatalogBuilder& builder) {
@@ -130,7 +149,10 @@ const Machine* Catalog::find_machine(std::string_view name) const {
 }
 
 core::Result<const Machine*> Catalog::machine(std::string_view name) const {
-  return known_or_error("machine", machines_, find_machine(name), name);
+  const Machine* found = find_machine(name);
+  if (const std::string with = found == nullptr ? machines_with(*this, name) : ""; !with.empty())
+    return core::input_error(fmt::format("the catalog knows no machine '{}'", name), with);
+  return known_or_error("machine", machines_, found, name);
 }
 core::Result<const Gpu*> Catalog::gpu(std::string_view name) const {
   return known_or_error("GPU", gpus_, find_gpu(name), name);

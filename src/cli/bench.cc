@@ -8,6 +8,7 @@
 #include "cli/bench_request.h"
 #include "cli/bench_view.h"
 #include "cli/fit_view.h"
+#include "cli/interrupt.h"
 #include "cli/subcommands.h"
 #include "core/units.h"
 #include "measure/local_ledger.h"
@@ -80,13 +81,17 @@ core::Result<Run> measured(const Shell& shell, measure::Plan plan) {
   for (measure::Row& row : run->rows)
     if (row.bytes.count() > 0) row.predicted = ledger->price(plan, row.bytes, row.algorithm);
   run->context.drift = ledger->drift();
+  run->context.link_preemptions = ledger->preemptions();
   return run;
 }
 
 int bench(const Shell& shell, const BenchRequest& request) {
   const auto plan = request.plan();
   if (!plan) return shell.fail(plan.error());
-  auto run = measured(shell, *plan);
+  auto run = [&] {
+    const InterruptNotice notice("bench");
+    return measured(shell, *plan);
+  }();
   shell.end_progress();
   if (!run) return shell.fail(run.error());
   if (run->interrupted_by != 0) return interrupted(run->interrupted_by);

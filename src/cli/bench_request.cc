@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "cli/method_name.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -42,13 +41,21 @@ core::Result<measure::Reduction> parse_reduction(const std::string& name) {
       "reduction", name, names_of(measure::kAllReductions, measure::reduction_name)));
 }
 
+// What calc prices beyond it is no algorithm of the local engine.
+core::Result<model::Algorithm> parse_local_algorithm(const std::string& name, model::Op op) {
+  if (const auto algorithm = model::algorithm_from_name(name)) return *algorithm;
+  auto known = names_of(measure::local_algorithms(op), model::algorithm_name);
+  known.emplace_back("auto");
+  return core::input_error(core::unknown_word("algorithm", name, known));
+}
+
 core::Result<bool> check_backend(const std::string& name) {
   constexpr std::array<std::string_view, 5> kBackends = {"local", "mpi", "nccl", "cuda", "ucx"};
   if (name == "local") return true;
   if (std::find(kBackends.begin(), kBackends.end(), name) == kBackends.end())
     return input_error(core::unknown_word("backend", name, kBackends));
   return core::missing_error(
-      fmt::format("bench --backend {}: this build has no {} engine; it comes with issue 8", name,
+      fmt::format("bench --backend {}: this release has no {} engine, a later one will", name,
                   name),
       "--backend local measures between processes of this machine");
 }
@@ -135,7 +142,7 @@ core::Result<measure::Plan> BenchRequest::plan() const {
     if (const auto fine = check_range(range.flag, range.value, range.low, range.high); !fine)
       return fine.error();
   if (algorithm_ != "auto") {
-    const auto algorithm = parse_algorithm(algorithm_);
+    const auto algorithm = parse_local_algorithm(algorithm_, *op);
     if (!algorithm) return algorithm.error();
     plan.algorithm = *algorithm;
   }

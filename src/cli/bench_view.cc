@@ -156,7 +156,7 @@ std::vector<core::Block> prediction_details(const Run& run) {
   for (const Row& row : run.rows) {
     if (!row.predicted) continue;
     blocks.emplace_back(core::Heading{core::format_bytes(row.bytes)});
-    for (core::Block& block : ledger_details(*row.predicted)) blocks.push_back(std::move(block));
+    for (core::Block& block : ledger_terms(*row.predicted)) blocks.push_back(std::move(block));
   }
   return blocks;
 }

@@ -41,10 +41,13 @@ struct GradientType {
   std::string_view name;
   int bytes;
 };
+// As papers, PyTorch, nccl-tests and the issue of `bench` call them.
 constexpr std::array kTypes = {
-    GradientType{"fp64", 8},    GradientType{"fp32", 4}, GradientType{"float32", 4},
-    GradientType{"bf16", 2},    GradientType{"fp16", 2}, GradientType{"bfloat16", 2},
-    GradientType{"float16", 2}, GradientType{"fp8", 1},
+    GradientType{"fp64", 8},    GradientType{"fp32", 4},     GradientType{"bf16", 2},
+    GradientType{"fp16", 2},    GradientType{"fp8", 1},      GradientType{"float64", 8},
+    GradientType{"float32", 4}, GradientType{"bfloat16", 2}, GradientType{"float16", 2},
+    GradientType{"double", 8},  GradientType{"float", 4},    GradientType{"half", 2},
+    GradientType{"f64", 8},     GradientType{"f32", 4},      GradientType{"f16", 2},
 };
 
 core::Result<int> bytes_of_type(const std::string& name) {
@@ -83,7 +86,10 @@ core::Result<model::BucketRule> rule_of(const BucketFlags& flags) {
   if (!params) return params.error();
   constexpr double kMostMebibytes = 1e9;
   if (!(flags.bucket_mb > 0 && flags.bucket_mb <= kMostMebibytes))
-    return input_error(fmt::format("--bucket-mb {} is outside 0 to 1e9 MiB", flags.bucket_mb));
+    return input_error(
+        fmt::format("--bucket-mb {} is no bucket size, expected more than 0 and "
+                    "at most 1e9 MiB",
+                    flags.bucket_mb));
   model::BucketRule rule{.gradients = core::Bytes::of(std::round(*params)) * *size,
                          .cap = core::Bytes::of(std::round(flags.bucket_mb * 1048576))};
   rule.first = std::min(rule.first, rule.cap);

@@ -41,8 +41,9 @@ void CalcRequest::add_to(CLI::App& app) {
   catalog_.add_to(app);
   app.add_option("--algo", algorithm_,
                  "ring, tree, nccl-tree, double-tree, recursive-doubling, one-shot, two-shot, "
-                 "hierarchical, nvls, direct, bruck; auto = the fastest (default: ring, "
-                 "hierarchical with --inter-beta, direct for all_to_all)")
+                 "hierarchical, nvls, direct, bruck; auto = the fastest (default: ring; "
+                 "hierarchical with --inter-beta where the ranks fill the nodes; direct for "
+                 "all_to_all)")
       ->type_name("A");
   app.add_option("--proto", protocol_, "simple, ll (1/2 of the wire is data), ll128 (120/128)")
       ->capture_default_str()
@@ -146,7 +147,9 @@ core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
   question.fabric = std::move(fabric).value();
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
   take_alphas(question);
-  if (model::can_reduce_in_switch(**machine))
+  const bool switch_can_do_it =
+      model::find_recipe(question.collective.op, model::Algorithm::kNvls) != nullptr;
+  if (switch_can_do_it && model::can_reduce_in_switch(**machine))
     question.caveats.push_back(core::make_caveat(
         "calc.nccl-not-priced", "NCCL's own choice and efficiency (NVLS in the NVSwitch)",
         "this is the named algorithm on bare links; NCCL may be faster or slower", false));
@@ -172,6 +175,21 @@ core::Result<bool> CalcRequest::take_algorithm(CalcQuestion& question) const {
   return true;
 }
 
+// The usual algorithm between nodes needs nodes that are full.
+void CalcRequest::say_uneven(CalcQuestion& question) const {
+  const auto& [op, ranks, bytes] = question.collective;
+  const model::Placement at = model::place(ranks, question.fabric);
+  if (!algorithm_.empty() || !question.fabric.inter || at.is_even) return;
+  if (model::find_recipe(op, model::Algorithm::kHierarchical) == nullptr) return;
+  question.caveats.push_back(core::make_caveat(
+      "calc.uneven-nodes",
+      fmt::format("{} ranks do not fill nodes of {}: hierarchical cannot be priced", ranks,
+                  at.ranks_per_node),
+      fmt::format("priced is {}, which takes any number of ranks",
+                  algorithm_name(model::usual_algorithm(question.collective, question.fabric))),
+      false));
+}
+
 core::Result<CalcQuestion> CalcRequest::question() {
   CalcQuestion question;
   const auto op = this->op();
@@ -184,6 +202,7 @@ core::Result<CalcQuestion> CalcRequest::question() {
   if (!links) return links.error();
   const auto algorithm = take_algorithm(question);
   if (!algorithm) return algorithm.error();
+  say_uneven(question);
   return question;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/catalog_option.h"
 #include "cli/shell.h"
+#include "model/algorithms.h"
 #include "model/machine_fabric.h"
 
 namespace comm_probe::cli {
@@ -50,6 +51,7 @@ class CalcRequest {
   void take_alphas(CalcQuestion& question) const;
   core::Result<bool> take_links(CalcQuestion& question) const;
   core::Result<bool> take_algorithm(CalcQuestion& question) const;
+  void say_uneven(CalcQuestion& question) const;
   std::optional<model::Link> inter_link() const;
 
   std::string op_ = {};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
+#include "diagnose/links.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -114,6 +115,11 @@ bool moves_messages(measure::LinkKind kind) {
          kind == measure::LinkKind::kRelay;
 }
 
+// A spread that makes the row's median doubtful is marked.
+std::string spread_text(const measure::HostLink& link) {
+  return (diagnose::is_noisy(link) ? "~ " : "") + core::format_percent(link.seconds.spread(), 2);
+}
+
 Json link_json(const measure::HostLink& link) {
   const measure::Summary& s = link.seconds;
   return {{"name", link.name},
@@ -196,7 +202,7 @@ core::Table links_table(const measure::HostLinks& links) {
                           link.working_set ? core::format_bytes(*link.working_set) : "",
                           link.alpha ? core::format_duration(link.alpha->value) : "",
                           link.beta ? core::format_bandwidth(link.beta->value) : "",
-                          core::format_percent(link.seconds.spread(), 2), "measured"});
+                          spread_text(link), "measured"});
   return table;
 }
 

@@ -26,6 +26,7 @@ Json to_json(const Term& term) {
           {"time_us", json_number(term.time().in_us())},
           {"steps", whole(term.steps)},
           {"bytes", core::json_bytes(term.bytes)},
+          {"hidden_bytes", core::json_bytes(term.hidden)},
           {"alpha_us", json_number(term.link.alpha.in_us())},
           {"beta_GBps", json_number(term.link.beta.in_GBps())},
           {"latency_us", json_number(term.latency().in_us())},
@@ -40,6 +41,20 @@ std::string side(const Ledger& ledger) {
                                                  format_percent(1 - ledger.latency_share()));
 }
 
+Json to_json(const model::PlaceSaving& saving) {
+  return {{"place", saving.place},
+          {"alpha_us", json_number(saving.link.alpha.in_us())},
+          {"beta_GBps", json_number(saving.link.beta.in_GBps())},
+          {"half_alpha_us", json_number(saving.half_alpha.in_us())},
+          {"twice_beta_us", json_number(saving.twice_beta.in_us())}};
+}
+
+// "875 MB", or "(875 MB)" for bytes that cost no time of their own.
+std::string bytes_text(const Term& term) {
+  if (term.bytes.count() > 0 || term.hidden.count() == 0) return format_bytes(term.bytes);
+  return "(" + format_bytes(term.hidden) + ")";
+}
+
 core::Table tree_table(const Ledger& ledger) {
   using Align = core::Column::Align;
   core::Table table{{{"term", Align::kLeft},
@@ -51,7 +66,7 @@ core::Table tree_table(const Ledger& ledger) {
                     {}};
   for (const Term& term : ledger.terms)
     table.rows.push_back({term.name, format_duration(term.time()), format_number(term.steps),
-                          format_duration(term.link.alpha), format_bytes(term.bytes),
+                          format_duration(term.link.alpha), bytes_text(term),
                           format_bandwidth(term.link.beta)});
   return table;
 }
@@ -60,6 +75,18 @@ bool has_two_links(const Ledger& ledger) {
   for (const Term& term : ledger.terms)
     if (term.link.alpha != ledger.link.alpha || term.link.beta != ledger.link.beta) return true;
   return false;
+}
+
+void add_tree(const Ledger& ledger, std::vector<core::Block>& blocks) {
+  blocks.emplace_back(core::Heading{"Cost tree"});
+  blocks.emplace_back(tree_table(ledger));
+  for (const Term& term : ledger.terms)
+    if (term.hidden.count() > 0) {
+      blocks.emplace_back(core::Paragraph{
+          "In brackets: bytes that pass while the slower link works and cost no time of their "
+          "own."});
+      return;
+    }
 }
 
 core::KeyValues reasons(const Ledger& ledger) {
@@ -165,6 +192,8 @@ Json to_json(const Ledger& ledger) {
   for (const Term& term : ledger.terms) json["terms"].push_back(to_json(term));
   json["ledger"] = side_json(ledger);
   json["advice"] = model::advice(ledger);
+  json["savings"] = Json::array();
+  for (const model::PlaceSaving& one : ledger.by_place) json["savings"].push_back(to_json(one));
   json["rejected"] = Json::array();
   for (const model::Rejected& other : ledger.rejected) json["rejected"].push_back(to_json(other));
   json["basis"] = "computed";
@@ -185,10 +214,7 @@ std::string ledger_sentence(const Ledger& ledger) {
 std::vector<core::Block> ledger_blocks(const Ledger& ledger) {
   if (ledger.time() <= core::Duration()) return {};
   std::vector<core::Block> blocks = {summary(ledger)};
-  if (has_two_links(ledger)) {
-    blocks.emplace_back(core::Heading{"Cost tree"});
-    blocks.emplace_back(tree_table(ledger));
-  }
+  if (has_two_links(ledger)) add_tree(ledger, blocks);
   blocks.emplace_back(core::Heading{"What helps"});
   for (const std::string& line : model::advice(ledger))
     blocks.emplace_back(core::Paragraph{"- " + line});
@@ -198,12 +224,21 @@ std::vector<core::Block> ledger_blocks(const Ledger& ledger) {
 std::vector<core::Block> ledger_details(const Ledger& ledger) {
   if (ledger.time() <= core::Duration()) return {};
   std::vector<core::Block> blocks;
-  if (!has_two_links(ledger)) blocks = {core::Heading{"Cost tree"}, tree_table(ledger)};
+  if (!has_two_links(ledger)) add_tree(ledger, blocks);
   blocks.emplace_back(core::Heading{"Where steps and bytes come from"});
   blocks.emplace_back(reasons(ledger));
   if (ledger.rejected.empty()) return blocks;
   blocks.emplace_back(core::Heading{"Not taken"});
   blocks.emplace_back(rejected_table(ledger));
+  return blocks;
+}
+
+std::vector<core::Block> ledger_terms(const Ledger& ledger) {
+  std::vector<core::Block> blocks;
+  if (ledger.time() <= core::Duration()) return blocks;
+  add_tree(ledger, blocks);
+  blocks.emplace_back(core::Heading{"Where steps and bytes come from"});
+  blocks.emplace_back(reasons(ledger));
   return blocks;
 }
 

@@ -18,7 +18,10 @@ core::Json to_json(const model::Rejected& rejected);
 std::string ledger_sentence(const model::Ledger& ledger);
 // Time, bandwidths, knee and advice.
 std::vector<core::Block> ledger_blocks(const model::Ledger& ledger);
-// The cost tree and the algorithms that were not taken (--explain).
+// The rest of a ledger whose blocks are shown: reasons, the algorithms that were not taken, the
+// cost tree where the blocks do not have it (--explain).
 std::vector<core::Block> ledger_details(const model::Ledger& ledger);
+// The terms with their times and reasons, for a ledger that stands beside a measurement.
+std::vector<core::Block> ledger_terms(const model::Ledger& ledger);
 
 }  // namespace comm_probe::cli

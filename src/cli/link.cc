@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/host_view.h"
+#include "cli/interrupt.h"
 #include "cli/subcommands.h"
 #include "core/spelling.h"
 #include "diagnose/links.h"
@@ -78,6 +79,7 @@ int link(const Shell& shell, const LinkOptions& options) {
   const topology::HostTopology host = topology::read_host(core::Host::real());
   const auto possible = check_request(options, host);
   if (!possible) return shell.fail(possible.error());
+  const InterruptNotice notice("link");
   const auto links =
       measure::measure_host_links(host, {.is_quick = options.is_quick},
                                   [&shell](const std::string& what) { shell.progress(what); });
@@ -98,7 +100,10 @@ void add_link(CLI::App& root, Shell& shell) {
       ->type_name("KIND,...")
       ->capture_default_str();
   app->add_option("--peer", options->peer, "another machine (a later release)")->type_name("HOST");
-  app->add_flag("--quick", options->is_quick, "under 2 s instead of 6 s, fewer samples");
+  app->add_flag(
+      "--quick", options->is_quick,
+      "fewer samples: 2 s instead of 6 s on a quiet machine, up to three times that where "
+      "all CPUs are busy");
   app->footer(
       "Example:\n"
       "  comm-probe link --only host\n"

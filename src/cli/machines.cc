@@ -58,25 +58,7 @@ core::Error unknown_name(const Catalog& catalog, const std::string& name) {
       near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
 }
 
-// The part that `name` is, and the machines that have it.
-core::Error not_a_machine(const Catalog& catalog, const std::string& name) {
-  const auto* gpu = catalog.find_gpu(name);
-  const auto* nic = catalog.find_nic(name);
-  if (gpu == nullptr && nic == nullptr) return catalog.machine(name).error();
-  constexpr std::size_t kEnough = 60;  // characters of examples
-  std::string with;
-  for (const catalog::Machine& machine : catalog.machines())
-    if (with.size() < kEnough &&
-        ((gpu != nullptr && machine.gpu.name == gpu->name) ||
-         (nic != nullptr && machine.nics > 0 && machine.nic.name == nic->name)))
-      with += (with.empty() ? "" : ", ") + machine.name;
-  return core::input_error(
-      fmt::format("'{}' is a {}, but --topo needs a machine", name, gpu != nullptr ? "GPU" : "NIC"),
-      with.empty() ? "`comm-probe machines` lists them" : "it is in " + with);
-}
-
 core::Result<Document> topology_document(const Catalog& catalog, const std::string& name) {
-  if (catalog.find_machine(name) == nullptr) return not_a_machine(catalog, name);
   const auto machine = catalog.machine(name);
   if (!machine) return machine.error();
   auto xml = catalog::topology_xml(**machine);

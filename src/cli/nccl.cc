@@ -78,6 +78,11 @@ void add_nccl(CLI::App& root, Shell& shell) {
   CLI::App* app =
       root.add_subcommand("nccl", "what NCCL decides on a machine, and why")->group("Look");
   app->require_subcommand(1);
+  app->footer(
+      "Example:\n"
+      "  comm-probe machines dgx-h100 --topo --output dgx-h100.xml\n"
+      "  comm-probe nccl plan --topo dgx-h100.xml --nodes 2\n"
+      "  -> peers, NICs, GPUDirect RDMA, channels, rings and trees as NCCL decides them");
   add_plan(*app, shell);
   add_nccl_choose(*app, shell);
   add_nccl_env(*app, shell);

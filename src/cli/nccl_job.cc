@@ -95,6 +95,9 @@ void NcclJobRequest::add_to(CLI::App& app, Shell& shell) {
       ->take_all();
   const auto add_switch = [&](const char* name, std::optional<bool>& target, const char* help) {
     app.add_option(name, target, fmt::format("{} (default: what the topology implies)", help))
+        ->check([](const std::string& word) -> std::string {
+          return word == "0" || word == "1" ? "" : fmt::format("'{}' is not 0 or 1", word);
+        })
         ->type_name("0|1");
   };
   add_switch("--multicast", multicast_, "NVLink multicast works");

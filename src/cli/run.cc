@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "cli/host_view.h"
+#include "cli/interrupt.h"
 #include "cli/run_view.h"
 #include "cli/subcommands.h"
 #include "diagnose/links.h"
@@ -52,28 +54,41 @@ measure::Plan plan_of(const Message& message, bool is_quick) {
   return plan;
 }
 
+using Clock = std::chrono::steady_clock;
+
+// What `run` means to take; the rest of it is divided among the messages that are left, and nothing
+// is repeated that would not fit. (On a busy machine even the first measurements take longer.)
+constexpr std::chrono::seconds kBudget{30}, kQuickBudget{10};
+
 core::Result<diagnose::WalkStep> walk_one(const topology::HostTopology& host,
-                                          const measure::Plan& plan) {
+                                          const measure::Plan& plan, Clock::time_point deadline) {
   constexpr int kLooks = 3;  // a gap that nothing explains must show every time
   for (int look = 1;; ++look) {
-    const auto beside = measure::measure_beside(host, plan);
+    const Clock::time_point start = Clock::now();
+    const auto beside = measure::measure_beside(host, plan, deadline);
     if (!beside) return beside.error();
-    const diagnose::WalkStep step = diagnose::judge_step(*beside);
+    diagnose::WalkStep step = diagnose::judge_step(*beside);
     const bool is_over = beside->died || beside->interrupted_by != 0 || look == kLooks;
     if (is_over || !diagnose::needs_another_look(step)) return step;
+    const Clock::time_point now = Clock::now();
+    if (deadline - now >= now - start) continue;
+    if (look == 1) diagnose::give_up_looking(step);
+    return step;
   }
 }
 
-core::Result<std::vector<diagnose::WalkStep>> walk(const Shell& shell,
+core::Result<std::vector<diagnose::WalkStep>> walk(const Shell& shell, const RunOptions& options,
                                                    const topology::HostTopology& host,
-                                                   bool is_quick) {
+                                                   Clock::time_point end) {
   std::vector<diagnose::WalkStep> steps;
   const std::vector<Message> messages =
-      is_quick ? std::vector<Message>(kQuickMessages.begin(), kQuickMessages.end())
-               : std::vector<Message>(kMessages.begin(), kMessages.end());
+      options.is_quick ? std::vector<Message>(kQuickMessages.begin(), kQuickMessages.end())
+                       : std::vector<Message>(kMessages.begin(), kMessages.end());
   for (const Message& message : messages) {
     shell.progress(fmt::format("run: {} of {} collectives", steps.size() + 1, messages.size()));
-    const auto step = walk_one(host, plan_of(message, is_quick));
+    const auto left = static_cast<int>(messages.size() - steps.size());
+    const Clock::time_point now = Clock::now();
+    const auto step = walk_one(host, plan_of(message, options.is_quick), now + (end - now) / left);
     if (!step) return step.error();
     steps.push_back(*step);
     if (step->beside.died || step->beside.interrupted_by != 0) break;
@@ -82,6 +97,7 @@ core::Result<std::vector<diagnose::WalkStep>> walk(const Shell& shell,
 }
 
 int run(const Shell& shell, const RunOptions& options) {
+  const Clock::time_point end = Clock::now() + (options.is_quick ? kQuickBudget : kBudget);
   RunFacts facts;
   facts.host = topology::read_host(core::Host::real());
   facts.is_acceptance = options.is_acceptance;
@@ -90,12 +106,13 @@ int run(const Shell& shell, const RunOptions& options) {
     if (!contrast) return shell.fail(contrast.error());
     facts.contrast = *contrast;
   }
+  const InterruptNotice notice("run");
   const auto links = measure::measure_host_links(
       facts.host, {.is_quick = options.is_quick},
       [&shell](const std::string& what) { shell.progress("run: " + what); });
   if (!links) return shell.end_progress(), shell.fail(links.error());
   facts.links = *links;
-  const auto steps = walk(shell, facts.host, options.is_quick);
+  const auto steps = walk(shell, options, facts.host, end);
   shell.end_progress();
   if (!steps) return shell.fail(steps.error());
   facts.steps = *steps;
@@ -114,7 +131,9 @@ void add_run(CLI::App& root, Shell& shell) {
                                       "with their ledgers beside them, findings")
                       ->group("Measure");
   auto options = std::make_shared<RunOptions>();
-  app->add_flag("--quick", options->is_quick, "fewer sizes and samples: under 10 s instead of 30");
+  app->add_flag("--quick", options->is_quick,
+                "fewer sizes and samples: 10 s instead of 30 on a quiet machine, up to three times "
+                "that where all CPUs are busy");
   app->add_flag("--accept", options->is_acceptance,
                 "a pass/fail list; what is expected is computed for this host");
   app->add_option("--contrast", options->contrast,

@@ -89,7 +89,9 @@ core::Table steps_table(const RunFacts& facts) {
     const measure::Beside& b = step.beside;
     table.rows.push_back({step.name, model::algorithm_name(b.row.algorithm), side_of(step),
                           step.gap ? format_duration(b.predicted) : "-",
-                          format_duration(b.row.out_of_place.time), gap_text(step)});
+                          (diagnose::is_uneven(b.row.out_of_place) ? "~" : "") +
+                              format_duration(b.row.out_of_place.time),
+                          gap_text(step)});
   }
   return table;
 }
@@ -146,8 +148,27 @@ Json accept_json(const std::vector<Check>& checks) {
   return array;
 }
 
+// "~" before a number whose samples do not agree.
+const char* mark(const measure::HostLink* link) {
+  return link != nullptr && diagnose::is_noisy(*link) ? "~" : "";
+}
+
 std::string link_text(const measure::HostLink* link) {
-  return link == nullptr || !link->beta ? "-" : format_bandwidth(link->beta->value);
+  return link == nullptr || !link->beta ? "-" : mark(link) + format_bandwidth(link->beta->value);
+}
+
+// What the mark means, where it is used.
+std::string mark_line(const RunFacts& facts) {
+  bool is_used = false;
+  for (const measure::HostLink& link : facts.links.links) is_used |= diagnose::is_noisy(link);
+  for (const WalkStep& step : facts.steps)
+    is_used |= diagnose::is_uneven(step.beside.row.out_of_place);
+  if (!is_used) return "";
+  return fmt::format(
+      "~: repeated samples lie more than {} apart (collectives: {}), something else ran; the "
+      "median "
+      "is shown, `comm-probe link` shows every spread.",
+      format_percent(diagnose::kNoisySpread, 2), format_percent(diagnose::kSteadyBlocks - 1, 2));
 }
 
 // "CPU 0: read 12.5 GB/s, write 13.5 GB/s, copy 7.2 GB/s; 2 CPUs: ..."
@@ -172,15 +193,15 @@ core::KeyValues links_summary(const measure::HostLinks& links) {
     if (const auto* link = links.find(LinkKind::kExchange, level))
       copies += fmt::format("{}{} {}", copies.empty() ? "" : ", ", level, link_text(link));
   core::KeyValues pairs{
-      {{"alpha", fmt::format("{} one way through shared memory, {} where the "
-                             "receiver sleeps",
-                             format_duration(links.flag), format_duration(links.wake))},
+      {{"alpha", fmt::format("{}{} one way through shared memory, {}{} where the receiver sleeps",
+                             mark(links.find(LinkKind::kFlag)), format_duration(links.flag),
+                             mark(links.find(LinkKind::kWake)), format_duration(links.wake))},
        {"beta, both ways", copies}}};
   pairs.rows.emplace_back("memory", memory_line(links));
   if (const auto* tcp = links.find(LinkKind::kTcp, "one way"); tcp != nullptr && tcp->alpha)
-    pairs.rows.emplace_back(
-        "loopback tcp",
-        fmt::format("alpha {}, beta {}", format_duration(tcp->alpha->value), link_text(tcp)));
+    pairs.rows.emplace_back("loopback tcp",
+                            fmt::format("alpha {}{}, beta {}", mark(tcp),
+                                        format_duration(tcp->alpha->value), link_text(tcp)));
   return pairs;
 }
 
@@ -246,8 +267,8 @@ void add_text(const RunFacts& facts, core::Document& document) {
     body.emplace_back(core::Heading{"What the ledger does not explain"});
     body.emplace_back(why);
   }
-  if (const std::string line = knee_line(facts); !line.empty())
-    body.emplace_back(core::Paragraph{line});
+  for (const std::string& line : {mark_line(facts), knee_line(facts)})
+    if (!line.empty()) body.emplace_back(core::Paragraph{line});
   if (facts.contrast) {
     body.emplace_back(core::Heading{"For contrast: the same messages on one " +
                                     facts.contrast->machine + " (computed)"});
@@ -257,7 +278,7 @@ void add_text(const RunFacts& facts, core::Document& document) {
   for (const WalkStep& step : facts.steps) {
     if (!step.beside.ledger) continue;
     document.details.emplace_back(core::Heading{step.name});
-    for (core::Block& block : ledger_details(*step.beside.ledger))
+    for (core::Block& block : ledger_terms(*step.beside.ledger))
       document.details.push_back(std::move(block));
   }
 }
@@ -283,6 +304,8 @@ core::Document run_document(const RunFacts& facts) {
   if (facts.is_acceptance) {
     const auto checks = diagnose::acceptance(facts.host, facts.steps);
     document.result["accept"] = accept_json(checks);
+    for (core::Caveat& caveat : diagnose::acceptance_caveats(checks))
+      document.caveats.push_back(std::move(caveat));
     document.body = {core::Heading{"Acceptance"}, accept_table(checks)};
   }
   add_text(facts, document);

@@ -74,6 +74,8 @@ void Shell::add_common_flags(CLI::App& app) {
   app.add_option("--output", output_, "write the result to FILE instead of stdout")
       ->type_name("FILE")
       ->group(group);
+  // known to design/cli.md, and not in the help before it does something
+  app.add_option("--html", html_, "a page for the browser")->type_name("FILE")->group("");
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
       ->group(group);
   app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
@@ -83,6 +85,10 @@ void Shell::add_common_flags(CLI::App& app) {
 }
 
 int Shell::perform() {
+  if (!html_.empty())
+    return fail(core::missing_error(
+        fmt::format("--html {}: this release writes no pages for a browser", html_),
+        "--json has all of the content, `topo show --svg FILE` draws a machine"));
   if (output_ == "-") output_.clear();
   if (!output_.empty()) {  // said before a long measurement, not after it
     const std::filesystem::path path(output_);

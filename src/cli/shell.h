@@ -41,6 +41,7 @@ class Shell {
   bool quiet_ = false;
   bool details_ = false;
   std::string output_ = {};
+  std::string html_ = {};
   std::string color_ = "auto";
   std::function<int()> action_ = {};
 };

@@ -32,7 +32,9 @@ std::string check_command(const From& from) {
 
 struct TopoOptions {
   From from = {};
-  std::string svg = {};  // of show
+  std::string svg = {};    // of show
+  bool wants_net = false;  // of check
+  std::string watch = {};  // of check
 };
 
 int show(const Shell& shell, const TopoOptions& options) {
@@ -54,6 +56,12 @@ int show(const Shell& shell, const TopoOptions& options) {
   for (core::Block& block : survey_blocks(*survey)) document.body.push_back(std::move(block));
   const auto facts = facts_blocks(*survey);
   document.body.insert(document.body.end(), facts.begin(), facts.end());
+  if (!options.svg.empty())
+    document.body.emplace_back(
+        core::Paragraph{fmt::format("The drawing, problems in red, is in {}{}.", options.svg,
+                                    survey->of(topology::SurveyDevice::Kind::kGpu).empty()
+                                        ? " (no GPU is known here: it shows what else is known)"
+                                        : "")});
   document.body.emplace_back(
       core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction; --explain "
                       "lists every path with its hops. next: " +
@@ -69,7 +77,21 @@ int show(const Shell& shell, const TopoOptions& options) {
   return shell.finish(document);
 }
 
+// Parts of `topo check` that belong to later releases: what is missing, and what does it meanwhile.
+std::optional<core::Error> later_part(const TopoOptions& options) {
+  if (options.wants_net)
+    return core::missing_error(
+        "topo check --net: this release does not test the network between machines",
+        "ibstat, ibdiagnet and ib_write_bw do meanwhile");
+  if (!options.watch.empty())
+    return core::missing_error(
+        fmt::format("topo check --watch {}: this release looks once and ends", options.watch),
+        "`watch -n 10 comm-probe topo check -q` looks again and again");
+  return std::nullopt;
+}
+
 int check(const Shell& shell, const TopoOptions& options) {
+  if (const auto error = later_part(options)) return shell.fail(*error);
   const auto survey = load_survey(options.from);
   if (!survey) return shell.fail(survey.error());
   core::Document document = document_of(*survey);
@@ -99,6 +121,10 @@ void add_topo(CLI::App& root, Shell& shell) {
       root.add_subcommand("topo", "which road data takes inside a machine, and how wide")
           ->group("Look");
   app->require_subcommand(1);
+  app->footer(
+      "Example:\n  comm-probe topo show\n"
+      "  -> GPUs, NICs and CPUs of this machine, and which road data takes between them\n"
+      "  comm-probe topo check\n  -> what is wrong with it: lost links, far NICs, ACS, ...");
   struct Verb {
     const char* name;
     const char* help;
@@ -122,6 +148,11 @@ void add_topo(CLI::App& root, Shell& shell) {
     if (verb.action == show)
       sub->add_option("--svg", options->svg, "also draw it, problems in red, into this SVG file")
           ->type_name("FILE");
+    if (verb.action == check) {
+      sub->add_flag("--net", options->wants_net, "also between machines (a later release)");
+      sub->add_option("--watch", options->watch, "look again every T (a later release)")
+          ->type_name("T");
+    }
     sub->footer(verb.example);
     shell.add_common_flags(*sub);
     sub->callback([&shell, options, action = verb.action] {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -53,12 +54,17 @@ std::string unknown(std::string_view what, const std::string& word,
 std::string unknown_option(const CLI::App& command, const std::string& word) {
   const std::string option = word.substr(0, word.find('='));
   const std::vector<std::string> known = option_names(command);
-  const std::string near =
-      core::nearest_word(option, std::vector<std::string_view>(known.begin(), known.end()));
+  // compared without their dashes, which are no letters; short options are all near each other, and
+  // proposing one would be guessing
+  std::vector<std::string_view> long_names;
+  for (const std::string& name : known)
+    if (name.starts_with("--")) long_names.push_back(std::string_view(name).substr(2));
+  const std::string near = core::nearest_word(
+      std::string_view(option).substr(std::min(option.size(), option.find_first_not_of('-'))),
+      long_names);
   std::string text = fmt::format("unknown option '{}'", option);
   if (const std::string words = words_of(command); !words.empty()) text += " of " + words;
-  // short options are all near each other: proposing one would be guessing
-  return near.starts_with("--") ? text + "; did you mean '" + near + "'?" : text;
+  return near.empty() ? text : text + "; did you mean '--" + near + "'?";
 }
 
 std::string left_over(const CLI::App& command, const std::string& word) {
@@ -95,22 +101,35 @@ std::string missing_value(const std::string& text) {
   return text;
 }
 
-std::string bad_value(const std::string& text) {
+// "-n/--ranks" for either of them.
+std::string all_names(const CLI::App& command, const std::string& name) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_name() != name) continue;
+    std::string names = option->get_name(false, true);
+    std::replace(names.begin(), names.end(), ',', '/');
+    return names;
+  }
+  return name;
+}
+
+std::string bad_value(const CLI::App& command, const std::string& text) {
   const std::string pair = after(text, "Could not convert: ");
   const std::size_t equals = pair.find(" = ");
   if (equals == std::string::npos) return text;
   const std::string value = pair.substr(equals + 3);
-  const bool has_digits_only =
-      !value.empty() && value.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  return fmt::format("{} '{}' is {}", pair.substr(0, equals), value,
-                     has_digits_only ? "no number of the kind expected here (whole, in range)"
-                                     : "not a number, expected digits like 8");
+  const std::string names = all_names(command, pair.substr(0, equals));
+  if (value.empty() || value.find_first_not_of("0123456789+-.eE") != std::string::npos)
+    return fmt::format("{} '{}' is not a number, expected digits like 8", names, value);
+  if (value.find_first_of(".eE") != std::string::npos)
+    return fmt::format("{} {} is not a whole number, expected digits like 8", names, value);
+  return fmt::format("{} {} is out of range, expected a whole number up to {}", names, value,
+                     std::numeric_limits<int>::max());
 }
 
 std::string in_our_words(const CLI::App& command, const CLI::ParseError& error) {
   const std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return missing_value(text);
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return bad_value(text);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) return bad_value(command, text);
   if (text == "A subcommand is required")
     return fmt::format("a subcommand is required, expected one of: {}",
                        fmt::join(subcommand_names(command), ", "));

@@ -13,11 +13,11 @@ struct Magic {
 };
 
 constexpr std::array kMagics = {
-    Magic{"\x89PNG", "a PNG image"},
-    Magic{"\xff\xd8\xff", "a JPEG image"},
-    Magic{"GIF8", "a GIF image"},
-    Magic{"%PDF", "a PDF document"},
-    Magic{"PK\x03\x04", "a zip archive"},
+    Magic{"\x89PNG", "a PNG image (give the text itself, not a picture of it)"},
+    Magic{"\xff\xd8\xff", "a JPEG image (give the text itself, not a picture of it)"},
+    Magic{"GIF8", "a GIF image (give the text itself, not a picture of it)"},
+    Magic{"%PDF", "a PDF document (pdftotext -layout makes text of it)"},
+    Magic{"PK\x03\x04", "a zip archive (unpack it first)"},
     Magic{"\x7f"
           "ELF",
           "an ELF program"},
@@ -73,7 +73,7 @@ std::string describe_content(std::string_view head) {
     case ContentClass::kZeros:
       return "nothing but zero bytes";
     case ContentClass::kUtf16:
-      return "UTF-16 text";
+      return "UTF-16 text (iconv -f UTF-16 -t UTF-8 makes it readable)";
     case ContentClass::kBinary:
       return "binary data";
     case ContentClass::kJson:

@@ -19,6 +19,15 @@ constexpr std::array kFindings = {
                  "Run it again. Killed by signal 9: look for `oom-kill` in dmesg and use a smaller "
                  "-e or fewer ranks."},
     FindingEntry{
+        "bench.rank-stopped", Severity::kError, Layer::kApplication,
+        "A rank did not run for five seconds while all others waited for it, and the run "
+        "was ended.",
+        "Somebody stopped it (SIGSTOP, a batch system that suspends jobs, a frozen cgroup); "
+        "a busy machine is not the cause: there it would wait for a CPU.",
+        "Find out who stops processes here (the batch system's log, `systemctl status`), "
+        "then run it again. Real jobs hang the same way when one of their ranks is "
+        "stopped."},
+    FindingEntry{
         "bench.wrong-results", Severity::kError, Layer::kApplication,
         "The result of a collective is not what its inputs make it.",
         "Memory or a processor that is broken, or a bug in the engine that ran it.",
@@ -26,6 +35,12 @@ constexpr std::array kFindings = {
         "with one of them: report it with the command line."},
 };
 constexpr std::array kCaveats = {
+    CaveatEntry{"bench.no-element",
+                "A size holds no whole element, or not one for every rank, and nothing was moved.",
+                "Give a -b of at least one element (times the ranks for all_gather, reduce_scatter "
+                "and all_to_all)."},
+    CaveatEntry{"bench.one-rank", "One rank was started, and nothing is communicated.",
+                "Use --ranks 2 or more."},
     CaveatEntry{"bench.not-priced",
                 "More ranks than cores: ranks take turns, and no prediction is made.",
                 "Use at most one rank per core (`nproc`) to compare with a prediction."},

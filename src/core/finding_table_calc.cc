@@ -20,6 +20,10 @@ constexpr std::array kCaveats = {
                 "it does; the ledger is that of the named algorithm on the links, not NCCL's",
                 "take the ledger as a floor of what the links give; a measured busbw above it is "
                 "healthy; --algo nvls shows the plain traffic of the switch"},
+    CaveatEntry{"calc.uneven-nodes",
+                "the ranks do not fill the nodes, and the hierarchical algorithm, the usual one "
+                "between nodes, needs nodes that are full; a flat one is priced",
+                "make -n a multiple of --gpus-per-node, or name the algorithm with --algo"},
 };
 
 }  // namespace

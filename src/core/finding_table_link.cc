@@ -35,6 +35,11 @@ constexpr std::array kFindings = {
                  "`lspci -vv -s ADDRESS` shows LnkCap and LnkSta."},
 };
 constexpr std::array kCaveats = {
+    CaveatEntry{"link.accept-undecided",
+                "A line of `run --accept` could be decided neither way: the machine was disturbed "
+                "while it was measured, or there is no ledger for it.",
+                "Stop other work and run it again; until every line is decided the machine is not "
+                "accepted."},
     CaveatEntry{"link.disturbed",
                 "Others worked on the machine, or it changed its state, while a collective was "
                 "measured beside its ledger.",

@@ -8,8 +8,9 @@
 
 namespace comm_probe::core {
 
-// The known word with the smallest edit distance, or empty where none is within a third of the
-// length (at least 2).
+// The known word with the smallest edit distance (exchanged neighbours count one), or empty where
+// none is near: one mistake up to four letters, two up to eight, a third of the letters above.
+// "hots" is near "host", "foo" is not near "topo".
 std::string nearest_word(std::string_view word, std::span<const std::string_view> known);
 // "unknown operation 'all_redcue'; did you mean 'all_reduce'?" or "...; known: a, b, c"
 std::string unknown_word(std::string_view what, std::string_view word,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/finding_table.h"
@@ -12,6 +13,11 @@ namespace {
 
 using measure::Row;
 using measure::Run;
+
+// "1 size", "3 finished sizes"
+std::string sizes_text(std::size_t sizes, const char* kind = "") {
+  return fmt::format("{} {}size{}", sizes, kind, sizes == 1 ? "" : "s");
+}
 
 std::uint64_t wrong_in(const Row& row) {
   return row.out_of_place.wrong.value_or(0) + row.in_place.wrong.value_or(0);
@@ -26,10 +32,11 @@ void judge_results(const Run& run, std::vector<core::Finding>& findings) {
     if (first == nullptr) first = &row;
   }
   if (first == nullptr) return;
-  core::Finding finding = core::make_finding(
-      "bench.wrong-results",
-      fmt::format("{} of {} sizes gave wrong results, from {} ({}) on", sizes, run.rows.size(),
-                  core::format_bytes(first->bytes), algorithm_name(first->algorithm)));
+  core::Finding finding =
+      core::make_finding("bench.wrong-results",
+                         fmt::format("{} of {} gave wrong results, from {} ({}) on", sizes,
+                                     sizes_text(run.rows.size()), core::format_bytes(first->bytes),
+                                     algorithm_name(first->algorithm)));
   finding.observed = core::Figure{static_cast<double>(wrong_in(*first)), "wrong elements",
                                   core::Basis::kMeasured, "compared bit for bit"};
   finding.confidence = core::Confidence::kCertain;
@@ -38,12 +45,52 @@ void judge_results(const Run& run, std::vector<core::Finding>& findings) {
 
 void judge_death(const Run& run, std::vector<core::Finding>& findings) {
   if (!run.died) return;
-  core::Finding finding = core::make_finding(
-      "bench.rank-died", fmt::format("{} after {} finished sizes; the others were ended",
-                                     run.died->sentence, run.rows.size()));
-  finding.ranks = {run.died->rank};
-  finding.confidence = core::Confidence::kCertain;
-  findings.push_back(finding);
+  findings.push_back(
+      death_finding(*run.died, fmt::format("{} after {}; the others were ended", run.died->sentence,
+                                           sizes_text(run.rows.size(), "finished "))));
+}
+
+// What to look at next, by the way in which it ended.
+std::vector<std::string> next_after(const measure::RankDeath& died) {
+  if (died.stood_still)
+    return {
+        fmt::format("ps -o pid,stat,wchan:20,args -p {}   (while it runs again)", died.process),
+        "who sends SIGSTOP here? a batch system that suspends jobs, a frozen cgroup, a terminal"};
+  constexpr int kKill = 9, kBus = 7;
+  if (died.signal == kKill || died.signal == kBus)
+    return {"dmesg -T | grep -i -e oom-kill -e 'killed process'",
+            "a smaller -e or fewer ranks, where the kernel ran out of memory"};
+  return {"dmesg -T | tail", "coredumpctl list comm-probe"};
+}
+
+// "no element of 4 bytes": what was asked for is smaller than one element for every rank.
+void judge_empty_sizes(const Run& run, std::vector<core::Caveat>& caveats) {
+  std::size_t empty = 0;
+  for (const Row& row : run.rows) empty += row.bytes.count() == 0 ? 1 : 0;
+  const bool was_asked_for = run.plan.begin.count() == 0 && empty == 1;
+  if (empty == 0 || was_asked_for) return;
+  const auto one = core::Bytes::of(static_cast<double>(element_bytes(run.plan.element)));
+  const bool is_divided = measure::amount_of(run.plan, one).count == 0;
+  caveats.push_back(core::make_caveat(
+      "bench.no-element",
+      fmt::format("{} of {} too small for one {} of {} bytes{}", empty, sizes_text(run.rows.size()),
+                  element_name(run.plan.element), element_bytes(run.plan.element),
+                  is_divided ? " per rank" : ""),
+      "nothing was moved there: those rows say what a call costs, and no result was checked",
+      empty == run.rows.size()));
+}
+
+void judge_ranks(const Run& run, std::vector<core::Caveat>& caveats) {
+  if (run.plan.ranks == 1)
+    caveats.push_back(core::make_caveat("bench.one-rank", "a second rank",
+                                        "one rank has nobody to talk to: the times are those of "
+                                        "a call, or of a copy in its own memory"));
+  if (run.plan.ranks > run.context.cores)
+    caveats.push_back(
+        core::make_caveat("bench.not-priced",
+                          fmt::format("{} ranks take turns on {} core{}", run.plan.ranks,
+                                      run.context.cores, run.context.cores == 1 ? "" : "s"),
+                          "times are those of switching, no prediction stands beside them", false));
 }
 
 // At most 25 % off (issue 2); a machine that changed, samples that disagree: by half.
@@ -57,10 +104,24 @@ bool is_jittery(const Row& row) {
   return row.out_of_place.slowest > row.out_of_place.fastest * kChanged;
 }
 
+// Whatever disturbs the collective makes it slower: one that is faster than its links says that the
+// links were disturbed when they were measured.
+std::string reason_for_speed(const Run& run) {
+  if (run.context.link_preemptions > 0)
+    return fmt::format(
+        "faster than its links: another process took the cores {} time{} while these "
+        "were measured",
+        run.context.link_preemptions, run.context.link_preemptions == 1 ? "" : "s");
+  return "faster than its links: these were disturbed while they were measured, or the ledger "
+         "counts "
+         "something that this size does not pay";
+}
+
 std::string reason_for(const Run& run, const Row& row) {
   if (run.context.drift > kChanged)
     return fmt::format("the flag latency of the machine changed by a factor of {:.2f} in between",
                        run.context.drift);
+  if (row.out_of_place.time < row.predicted->time()) return reason_for_speed(run);
   // at least one for every second block: the median is one of the disturbed
   if (row.out_of_place.preemptions * 2 >= run.plan.blocks)
     return fmt::format("another process took the cores {} times in {} samples",
@@ -93,9 +154,9 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
   if (priced.far_off == 0) return priced;
   core::Finding finding = core::make_finding(
       "bench.off-prediction",
-      fmt::format("{} of {} sizes are further than 25 % from what the links of this machine "
-                  "predict",
-                  priced.far_off, priced.sizes));
+      fmt::format("{} of {} {} further than 25 % from what the links of this machine predict",
+                  priced.far_off, sizes_text(static_cast<std::size_t>(priced.sizes)),
+                  priced.far_off == 1 ? "is" : "are"));
   finding.evidence = std::move(evidence);
   finding.confidence = core::Confidence::kLikely;
   finding.next = {"comm-probe link --only host"};
@@ -105,9 +166,12 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
 
 std::string verdict_for(const Run& run, const Priced& priced, bool is_wrong) {
   if (run.died || is_wrong) return "";
-  std::string text = fmt::format("{} on {} ranks: {} sizes measured", op_name(run.plan.op),
-                                 run.plan.ranks, run.rows.size());
-  if (run.plan.check) text += ", every result right";
+  std::string text =
+      fmt::format("{} on {} rank{}: {} measured", op_name(run.plan.op), run.plan.ranks,
+                  run.plan.ranks == 1 ? "" : "s", sizes_text(run.rows.size()));
+  const bool moved = std::any_of(run.rows.begin(), run.rows.end(),
+                                 [](const Row& row) { return row.bytes.count() > 0; });
+  if (run.plan.check && moved) text += ", every result right";
   if (priced.sizes > 0)
     text += fmt::format(", {} of {} within 25 % of the prediction", priced.sizes - priced.far_off,
                         priced.sizes);
@@ -116,6 +180,18 @@ std::string verdict_for(const Run& run, const Priced& priced, bool is_wrong) {
 
 }  // namespace
 
+core::Finding death_finding(const measure::RankDeath& died, std::string summary) {
+  core::Finding finding = core::make_finding(
+      died.stood_still ? "bench.rank-stopped" : "bench.rank-died", std::move(summary));
+  finding.ranks = {died.rank};
+  finding.confidence = core::Confidence::kCertain;
+  finding.evidence = {{.source = died.process > 0 ? fmt::format("process {}", died.process)
+                                                  : fmt::format("rank {}", died.rank),
+                       .text = died.sentence}};
+  finding.next = next_after(died);
+  return finding;
+}
+
 BenchJudgement judge_bench(const Run& run) {
   BenchJudgement judgement;
   judge_death(run, judgement.findings);
@@ -123,11 +199,8 @@ BenchJudgement judge_bench(const Run& run) {
   const bool is_wrong = !judgement.findings.empty();
   const Priced priced = judge_prediction(run, judgement.findings);
   judgement.verdict = verdict_for(run, priced, is_wrong);
-  if (run.plan.ranks > run.context.cores)
-    judgement.caveats.push_back(core::make_caveat(
-        "bench.not-priced",
-        fmt::format("{} ranks take turns on {} cores", run.plan.ranks, run.context.cores),
-        "times are those of switching, no prediction stands beside them", false));
+  judge_empty_sizes(run, judgement.caveats);
+  judge_ranks(run, judgement.caveats);
   return judgement;
 }
 

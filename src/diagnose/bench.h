@@ -4,7 +4,8 @@
 // its prediction is named with the reason that the samples show: the flag latency changed by more
 // than a factor of 1.5 between prediction and end, another process took the cores in every second
 // sample, slowest and fastest sample differ by more than 1.5, or none of these: then the ledger
-// lacks a term.
+// lacks a term. One that is faster than predicted has none of these for a reason: the links were
+// disturbed while they were measured.
 #pragma once
 
 #include <string>
@@ -21,5 +22,7 @@ struct BenchJudgement {
   std::vector<core::Caveat> caveats = {};
 };
 BenchJudgement judge_bench(const measure::Run& run);
+// bench.rank-died or bench.rank-stopped, with its evidence and what to look at next.
+core::Finding death_finding(const measure::RankDeath& died, std::string summary);
 
 }  // namespace comm_probe::diagnose

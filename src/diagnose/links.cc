@@ -59,31 +59,39 @@ void judge_width(const topology::PciDevice& device, LinkJudgement& judgement) {
   judgement.findings.push_back(std::move(finding));
 }
 
+// "31 %"; beyond ten times the median a number says no more than "over 1000 %".
+std::string spread_text(double spread) {
+  constexpr double kBeyond = 10;
+  return spread > kBeyond ? "over 1000 %" : core::format_percent(spread, 2);
+}
+
 // "copy L2 (31 %)", "2 CPUs write (25 %)"
 std::string describe(const measure::HostLink& link) {
   const std::string name = link.kind == measure::LinkKind::kMemory
                                ? link.name
                                : fmt::format("{}{}{}", measure::link_kind_name(link.kind),
                                              link.level.empty() ? "" : " ", link.level);
-  return fmt::format("{} ({})", name, core::format_percent(link.seconds.spread(), 2));
+  return fmt::format("{} ({})", name, spread_text(link.seconds.spread()));
 }
 
 void judge_spread(const measure::HostLinks& links, LinkJudgement& judgement) {
   std::vector<const measure::HostLink*> noisy;
   for (const measure::HostLink& link : links.links)
-    if (link.seconds.spread() > kNoisySpread) noisy.push_back(&link);
+    if (is_noisy(link)) noisy.push_back(&link);
   if (noisy.empty()) return;
   std::sort(noisy.begin(), noisy.end(),
             [](const auto* a, const auto* b) { return a->seconds.spread() > b->seconds.spread(); });
+  constexpr std::size_t kNamed = 4;
   std::string names;
-  for (std::size_t i = 0; i < noisy.size() && i < 4; ++i)
+  for (std::size_t i = 0; i < noisy.size() && i < kNamed; ++i)
     names += (i == 0 ? "" : ", ") + describe(*noisy[i]);
+  if (noisy.size() > kNamed) names += fmt::format(" and {} more", noisy.size() - kNamed);
   judgement.caveats.push_back(core::make_caveat(
       "link.noisy",
-      fmt::format("quiet measurement of {} of {} links: {}{}", noisy.size(), links.links.size(),
-                  names, noisy.size() > 4 ? ", ..." : ""),
-      fmt::format("medians are shown; smaller differences mean nothing (load {}, other tasks took "
-                  "the CPU {} times)",
+      fmt::format("quiet measurement of {} of {} links: {}", noisy.size(), links.links.size(),
+                  names),
+      fmt::format("medians are shown, marked ~; two of them differ only where they are further "
+                  "apart than their spreads (load {}, other tasks took the CPU {} times)",
                   core::format_number(links.context.load), links.context.preemptions),
       false));
 }
@@ -101,6 +109,8 @@ void judge_state(const measure::HostLinks& links, LinkJudgement& judgement) {
 }
 
 }  // namespace
+
+bool is_noisy(const measure::HostLink& link) { return link.seconds.spread() > kNoisySpread; }
 
 LinkJudgement judge_host(const topology::HostTopology& host) {
   LinkJudgement judgement;

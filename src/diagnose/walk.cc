@@ -7,6 +7,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/bench.h"
 #include "diagnose/links.h"
 #include "model/collective.h"
 
@@ -15,9 +16,6 @@ namespace {
 
 using core::format_duration;
 using core::format_percent;
-
-// Fastest and slowest block of a quiet measurement lie closer together than this.
-constexpr double kSteadyBlocks = 1.3;
 
 std::string name_of(const measure::Beside& beside) {
   return fmt::format("{} {}", model::op_name(beside.plan.op), core::format_bytes(beside.row.bytes));
@@ -30,14 +28,17 @@ std::vector<std::string> circumstances(const measure::Beside& b) {
     found.push_back(fmt::format("the machine changed its state: a flag took {} before and {} after",
                                 format_duration(b.flag_before), format_duration(b.flag_after)));
   const measure::Timing& timing = b.row.out_of_place;
-  if (timing.slowest > timing.fastest * kSteadyBlocks)
+  // what disturbs the collective makes it slower, what disturbs its links makes the ledger slower
+  const bool is_slower = timing.time > b.predicted;
+  if (is_slower && is_uneven(timing))
     found.push_back(fmt::format("blocks took {} to {}: something else ran in between",
                                 format_duration(timing.fastest), format_duration(timing.slowest)));
   if (b.load > b.context.cores)
     found.push_back(fmt::format("the load was {} on {} cores", core::format_number(b.load, 3),
                                 b.context.cores));
   else if (b.preemptions > 20)
-    found.push_back(fmt::format("other tasks took the CPU {} times beside it", b.preemptions));
+    found.push_back(fmt::format("other tasks took the CPU {} times while its links were measured",
+                                b.preemptions));
   return found;
 }
 
@@ -72,8 +73,8 @@ std::uint64_t wrong_of(const WalkStep& step) {
 // Wrong results or a dead rank: an error, whatever the time.
 core::Finding broken_finding(const WalkStep& step) {
   if (step.beside.died)
-    return core::make_finding("bench.rank-died",
-                              fmt::format("{}: {}", step.name, step.beside.died->sentence));
+    return death_finding(*step.beside.died,
+                         fmt::format("{}: {}", step.name, step.beside.died->sentence));
   core::Finding finding = core::make_finding(
       "bench.wrong-results", fmt::format("{}: {} elements are wrong", step.name, wrong_of(step)));
   finding.confidence = core::Confidence::kCertain;
@@ -100,6 +101,10 @@ Check check_of(const WalkStep& step) {
 
 }  // namespace
 
+bool is_uneven(const measure::Timing& timing) {
+  return timing.slowest > timing.fastest * kSteadyBlocks;
+}
+
 WalkStep judge_step(const measure::Beside& beside) {
   WalkStep step{.name = name_of(beside), .beside = beside};
   if (!beside.ledger || beside.predicted.in_seconds() <= 0) {
@@ -125,6 +130,11 @@ WalkStep judge_step(const measure::Beside& beside) {
 
 bool needs_another_look(const WalkStep& step) {
   return step.gap && *step.gap > kExplainedGap && !step.is_explained;
+}
+
+void give_up_looking(WalkStep& step) {
+  step.explained_by = {"nothing that was seen, but no time was left to measure it again"};
+  step.is_explained = true;
 }
 
 std::vector<core::Finding> walk_findings(const std::vector<WalkStep>& steps) {
@@ -188,6 +198,17 @@ std::vector<Check> acceptance(const topology::HostTopology& host,
                       narrow > 0 ? Check::Outcome::kFail : Check::Outcome::kPass});
   for (const WalkStep& step : steps) checks.push_back(check_of(step));
   return checks;
+}
+
+std::vector<core::Caveat> acceptance_caveats(const std::vector<Check>& checks) {
+  std::string open;
+  for (const Check& check : checks)
+    if (check.outcome == Check::Outcome::kUndecided)
+      open += (open.empty() ? "" : ", ") + check.name;
+  if (open.empty()) return {};
+  return {core::make_caveat("link.accept-undecided", "a decision on " + open,
+                            "this machine is neither accepted nor refused; repeat it while nothing "
+                            "else runs")};
 }
 
 }  // namespace comm_probe::diagnose

@@ -23,6 +23,8 @@
 namespace comm_probe::diagnose {
 
 inline constexpr double kExplainedGap = 0.25;
+// Fastest and slowest block of a quiet measurement lie closer together than this.
+inline constexpr double kSteadyBlocks = 1.3;
 
 struct WalkStep {
   std::string name = {};  // "all_reduce 64 KiB"
@@ -32,9 +34,14 @@ struct WalkStep {
   bool is_explained = true;
 };
 
+// Slowest and fastest block are further apart than those of a quiet measurement.
+bool is_uneven(const measure::Timing& timing);
+
 WalkStep judge_step(const measure::Beside& beside);
 // Slower than the ledger without a reason: measured again before it becomes a finding.
 bool needs_another_look(const WalkStep& step);
+// No time is left for that look: one measurement alone is no finding.
+void give_up_looking(WalkStep& step);
 // Wrong results, dead ranks, steps slower than their ledger without a reason.
 std::vector<core::Finding> walk_findings(const std::vector<WalkStep>& steps);
 // Steps without a ledger or whose gap only has an outer reason.
@@ -51,5 +58,8 @@ struct Check {
 const char* outcome_name(Check::Outcome outcome);  // "pass" | "fail" | "undecided"
 std::vector<Check> acceptance(const topology::HostTopology& host,
                               const std::vector<WalkStep>& steps);
+// Undecided lines limit the conclusion (exit status 5): a machine is accepted when every line is
+// decided.
+std::vector<core::Caveat> acceptance_caveats(const std::vector<Check>& checks);
 
 }  // namespace comm_probe::diagnose

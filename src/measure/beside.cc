@@ -62,10 +62,14 @@ bool Beside::is_steady() const {
   return std::max(ratio, 1 / ratio) < kSameState;
 }
 
-core::Result<Beside> measure_beside(const topology::HostTopology& host, const Plan& plan) {
+core::Result<Beside> measure_beside(const topology::HostTopology& host, const Plan& plan,
+                                    Deadline deadline) {
+  const auto start = std::chrono::steady_clock::now();
   auto beside = measure_once(host, plan);
   for (int tries = 1; tries < kMostTries; ++tries) {
     if (!beside || beside->died || beside->interrupted_by != 0 || beside->is_steady()) break;
+    const auto now = std::chrono::steady_clock::now();
+    if (deadline - now < (now - start) / tries) break;
     beside = measure_once(host, plan);
   }
   return beside;

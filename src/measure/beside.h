@@ -5,6 +5,7 @@
 // at most kMostTries times.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -32,7 +33,10 @@ struct Beside {
   bool is_steady() const;
 };
 
-// `plan` has one size (begin == end).
-core::Result<Beside> measure_beside(const topology::HostTopology& host, const Plan& plan);
+// `plan` has one size (begin == end). Nothing is repeated when the repetition would end after
+// `deadline`; one measurement is always made.
+using Deadline = std::chrono::steady_clock::time_point;
+core::Result<Beside> measure_beside(const topology::HostTopology& host, const Plan& plan,
+                                    Deadline deadline = Deadline::max());
 
 }  // namespace comm_probe::measure

@@ -30,6 +30,8 @@ class LocalLedger {
   model::Algorithm fastest(const Plan& plan, core::Bytes bytes) const;
   // How much the flag latency has changed since, as a factor of at least 1; 1 where unknown.
   double drift() const;
+  // How often others took the CPU while the links were measured.
+  std::int64_t preemptions() const { return links_.context.preemptions; }
 
  private:
   HostLinks links_;

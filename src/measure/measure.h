@@ -87,12 +87,15 @@ struct Context {
   std::string processor = {};
   std::vector<int> processes = {};  // by rank
   double drift = 1;  // of the flag latency between prediction and end of the run, at least 1
+  std::int64_t link_preemptions = 0;  // by others, while the links of the prediction were measured
 };
 
 struct RankDeath {
   int rank = 0;
   int signal = 0;
   std::string sentence = {};
+  bool stood_still = false;  // it did not die: it did not run any more, and was ended
+  int process = 0;           // 0: it was never started
 };
 
 struct Run {
@@ -105,6 +108,8 @@ struct Run {
 
 // What run_local would refuse, found without running anything.
 core::Result<bool> check_local(const Plan& plan);
+// Algorithms of the local engine for an operation, the usual ones first.
+std::vector<model::Algorithm> local_algorithms(model::Op op);
 // Cores that local ranks may run on.
 int local_cores();
 // Ranks as processes of this machine over shared memory (engines/local). Fails where the plan makes

@@ -1,8 +1,9 @@
 // What helps on this side of the knee, and what does not, each with its number: in a latency ledger
 // fewer steps, a smaller alpha and merging calls; in a bandwidth ledger fewer bytes and a faster
 // link. Saving of a change = the time without it minus the time with it.
-// Worked example: 8 ranks, 64 KiB, 10 us, 25 GB/s, ring: twice the bandwidth saves 2.294 us of
-// 144.6 us, half the alpha saves 70 us.
+// Where nodes have links of two kinds, the saving of each kind changed alone is named, because it
+// is bought alone (Ledger::by_place). Worked example: 8 ranks, 64 KiB, 10 us, 25 GB/s, ring: twice
+// the bandwidth saves 2.294 us of 144.6 us, half the alpha saves 70 us.
 #pragma once
 
 #include <string>

@@ -85,7 +85,8 @@ core::Result<Parts> nccl_tree_all_reduce(const Placement& at) {
   const int levels = floor_log2(at.nodes);
   return require_even(
       at, {{"chain inside the node, up and down", 2.0 * in_chain, 0, at.intra,
-            fmt::format("2(p-1) = {} steps; its bytes pass while the tree works", 2 * in_chain)},
+            fmt::format("2(p-1) = {} steps; its bytes pass while the tree works", 2 * in_chain),
+            in_chain > 0 ? 2.0 : 0.0},
            {"tree over the nodes, up and down", 2.0 * levels, 2, at.railed,
             fmt::format("2*log2 N = {} steps; S up and S down pass each rank", 2 * levels)}});
 }
@@ -237,6 +238,7 @@ core::Result<Parts> direct_all_to_all(const Placement& at) {
   const bool inter_is_slower =
       outside.share / at.inter.beta.in_GBps() >= inside.share / at.intra.beta.in_GBps();
   Part& hidden = inter_is_slower ? inside : outside;
+  hidden.hidden_share = hidden.share;
   hidden.share = 0;
   hidden.reason += "; the bytes pass while the slower link works";
   return Parts{inside, outside};

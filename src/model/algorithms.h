@@ -18,6 +18,7 @@ struct Part {
   double share = 0;  // of the message S, payload
   Link link = {};
   std::string reason = {};
+  double hidden_share = 0;  // of S, that passes while another part's link works (ledger.h)
 };
 using Parts = std::vector<Part>;
 

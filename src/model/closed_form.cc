@@ -50,13 +50,15 @@ void apply_protocol(Parts& parts, Protocol protocol) {
   if (share == 1) return;
   for (Part& part : parts) {
     part.share /= share;
+    part.hidden_share /= share;
     part.reason += fmt::format("; x {} for the flags of {}", core::format_number(1 / share),
                                protocol_name(protocol));
   }
 }
 
 Term term_of(const Part& part, Bytes bytes) {
-  return {part.name, part.steps, bytes * part.share, part.link, part.reason};
+  return {part.name, part.steps, bytes * part.share, bytes * part.hidden_share,
+          part.link, part.reason};
 }
 
 bool same_link(const Link& a, const Link& b) { return a.alpha == b.alpha && a.beta == b.beta; }
@@ -170,11 +172,11 @@ core::Result<bool> check(const Collective& collective, const Fabric& fabric) {
   return true;
 }
 
-core::Result<Ledger> price(const Collective& collective, const Method& method,
-                           const Fabric& given) {
-  const auto checked = check(collective, given);
-  if (!checked) return checked.error();
-  const Fabric fabric = with_protocol(given, method.protocol);
+namespace {
+
+// `fabric` has the alphas of the protocol.
+core::Result<Ledger> price_alone(const Collective& collective, const Method& method,
+                                 const Fabric& fabric) {
   auto parts = parts_of(collective, method, fabric);
   if (!parts) return parts.error();
   std::erase_if(*parts, [](const Part& part) { return part.steps == 0 && part.share == 0; });
@@ -185,6 +187,51 @@ core::Result<Ledger> price(const Collective& collective, const Method& method,
   ledger.source = fabric.source;
   ledger.alpha_source = alpha_source_of(ledger, fabric);
   ledger.crossing = crossing_of(place(collective.ranks, fabric), fabric);
+  return ledger;
+}
+
+void double_beta(std::optional<Bandwidth>& beta) {
+  if (beta) *beta = *beta * 2;
+}
+
+Fabric changed(Fabric fabric, bool is_inside, bool is_alpha) {
+  Link& link = is_inside ? fabric.link : *fabric.inter;
+  if (is_alpha) {
+    link.alpha = link.alpha * 0.5;
+    return fabric;
+  }
+  link.beta = link.beta * 2;
+  if (is_inside) {
+    double_beta(fabric.one_peer);
+    double_beta(fabric.all_peers);
+  } else {
+    double_beta(fabric.rail);
+  }
+  return fabric;
+}
+
+// Each kind of link priced again with half the alpha, then with twice the bandwidth.
+std::vector<PlaceSaving> savings_by_place(const Ledger& ledger, const Fabric& fabric) {
+  const Placement at = place(ledger.collective.ranks, fabric);
+  if (!fabric.inter || at.nodes == 1 || at.ranks_per_node == 1) return {};
+  const auto saved = [&](bool is_inside, bool is_alpha) {
+    const auto other = price_alone(ledger.collective, {ledger.algorithm, ledger.protocol},
+                                   changed(fabric, is_inside, is_alpha));
+    return other ? std::max(Duration(), ledger.time() - other->time()) : Duration();
+  };
+  return {{"inside the node", fabric.link, saved(true, true), saved(true, false)},
+          {"between nodes", *fabric.inter, saved(false, true), saved(false, false)}};
+}
+
+}  // namespace
+
+core::Result<Ledger> price(const Collective& collective, const Method& method,
+                           const Fabric& given) {
+  const auto checked = check(collective, given);
+  if (!checked) return checked.error();
+  const Fabric fabric = with_protocol(given, method.protocol);
+  auto ledger = price_alone(collective, method, fabric);
+  if (ledger) ledger->by_place = savings_by_place(*ledger, fabric);
   return ledger;
 }
 

@@ -18,6 +18,9 @@ struct Term {
   std::string name = {};   // "reduce_scatter inside the node"
   double steps = 0;        // latency part: steps of `link.alpha`
   core::Bytes bytes = {};  // bandwidth part: bytes over `link.beta`
+  // Bytes that also cross this link, but while a slower link of another term works: no time of
+  // their own.
+  core::Bytes hidden = {};
   Link link = {};
   std::string reason =
       {};  // where the steps and the bytes come from: "2(n-1) steps, 2(n-1)/n * S bytes"
@@ -38,6 +41,15 @@ struct Rejected {
   bool is_optional = false;  // NCCL or a kernel may use it, --algo auto does not
 };
 
+// What one kind of link, changed alone, would save of the whole time. Both may be zero: the other
+// kind rules.
+struct PlaceSaving {
+  std::string place = {};  // "inside the node", "between nodes"
+  Link link = {};
+  core::Duration half_alpha = {};
+  core::Duration twice_beta = {};
+};
+
 struct Ledger {
   Collective collective = {};
   Algorithm algorithm = Algorithm::kRing;
@@ -51,6 +63,7 @@ struct Ledger {
   std::string crossing = {};      // the ways between nodes that are in use; empty on one node
   std::vector<Term> terms = {};
   std::vector<Rejected> rejected = {};
+  std::vector<PlaceSaving> by_place = {};  // empty where all ranks have one kind of link
   core::Bytes knee =
       {};  // size at which latency and bandwidth term are equal; 0 where there is none
   core::Bytes plateau90 = {};          // size that reaches 90 % of the asymptotic busbw

@@ -45,7 +45,8 @@ class TextWriter {
     text_ += painted(printable(heading.text), "1") + "\n";
   }
   void write(const core::Paragraph& paragraph) {
-    text_ += indented(wrap(printable(paragraph.text), width_), 0) + "\n";
+    const std::size_t indent = paragraph.text.starts_with("- ") ? 2 : 0;  // under the words
+    text_ += indented(wrap(printable(paragraph.text), width_ - indent), indent) + "\n";
   }
   void write(const core::Preformatted& preformatted) {
     std::string_view rest = preformatted.text;

@@ -64,6 +64,8 @@ TEST(CommandLine, RefusesInOurGrammar) {
   expect_refused({"explain", "--output"}, "--output has no value, expected FILE");
   expect_refused({"explain", "--output", "a", "--output", "b"}, "given 2 times, expected once");
   expect_refused({"--nonsense", "explain"}, "unknown option '--nonsense'");
+  expect_refused({"foo"}, "unknown subcommand 'foo'; known: ");
+  expect_refused({"bench", "--foo"}, "unknown option '--foo' of bench; see");
 }
 
 TEST(CommandLine, CommonOptionsWorkBeforeAndAfterTheSubcommand) {

@@ -75,6 +75,25 @@ TEST(ExitStatus, ThreeWhereSomethingIsMissingHere) {
   EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
 }
 
+// What design/cli.md names and this release has not: what is missing, not "unknown option".
+TEST(ExitStatus, ThreeForWhatALaterReleaseWillHave) {
+  const std::vector<std::vector<std::string>> later = {
+      {"run", "--html", "report.html"},
+      {"topo", "show", "--html", "topo.html"},
+      {"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "1us", "--beta", "1GB/s", "--html",
+       "x.html"},
+      {"topo", "check", "--net"},
+      {"topo", "check", "--watch", "10s"},
+      {"link", "--only", "pcie"}};
+  for (const auto& words : later) {
+    const BinaryRun run = run_binary(words);
+    EXPECT_EQ(run.status, 3) << run;
+    EXPECT_EQ(run.out, "") << run;
+    EXPECT_THAT(run.err, HasSubstr("this release ")) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  }
+}
+
 TEST(ExitStatus, FiveWhereTheConclusionIsLimited) {
   const BinaryRun run = run_binary({"curve", "-", "--json"}, {.stdin_text = table("0", "\r\n")});
   EXPECT_EQ(run.status, 5) << run;

@@ -65,6 +65,8 @@ std::int64_t taken_by_others() {
 [[noreturn]] void be_member(const CrewPlan& plan, Member member,
                             const std::function<void(Member&)>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(signal, SIG_DFL);  // not the caller's
   ::alarm(static_cast<unsigned>(plan.deadline_seconds));
   bind_to(plan.cpus[static_cast<std::size_t>(member.index())]);
   member.meet();

@@ -88,7 +88,12 @@ TEST(Bench, RefusesInOneLine) {
       {{"-a", "7"}, 2, "-a 7 is outside 0 to 3"},
       {{"-g", "3", "--ranks", "2"}, 2, "--ranks 2 against"},
       {{"--algo", "direct"}, 2, "it has: ring, tree"},
-      {{"--backend", "nccl"}, 3, "issue 8"},
+      {{"--backend", "nccl"}, 3, "this release has no nccl engine"},
+      {{"--algo", "foo"},
+       2,
+       "unknown algorithm 'foo'; known: ring, tree, double-tree, recursive-doubling, one-shot, "
+       "two-shot, auto"},
+      {{"--algo", "nvls"}, 2, "the local engine has no nvls all_reduce; it has: ring"},
       {{"--backend", "ncll"}, 2, "did you mean 'nccl'"},
   };
   for (const Refusal& refusal : refusals) {
@@ -118,6 +123,32 @@ TEST(Bench, AnInterruptEndsEverythingWithTheSignal) {
       "kill -TERM $pid; wait $pid");
   EXPECT_EQ(run.status, 128 + 15) << run;
   EXPECT_NE(run.err.find("interrupted; all ranks were ended"), std::string::npos) << run;
+}
+
+// Wherever it stands: in the phase that measures links, in the one that runs ranks.
+TEST(Interrupted, EveryMeasurementSaysSo) {
+  for (const char* command : {"link", "run", "bench all_reduce"}) {
+    const std::string name = std::string(command).substr(0, std::string(command).find(' '));
+    const BinaryRun run = run_shell(
+        "\"$COMM_PROBE\" " + std::string(command) +
+        " >/dev/null & pid=$!; until [ -n \"$(cat /proc/$pid/task/$pid/children)\" ]; do sleep "
+        "0.01; done; kill -TERM $pid; wait $pid");
+    EXPECT_EQ(run.status, 128 + 15) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+    EXPECT_NE(run.err.find("comm-probe: " + name + ": interrupted; all "), std::string::npos)
+        << run;
+  }
+}
+
+// The first child is stopped: nobody would ever come through a barrier again.
+TEST(Bench, AStoppedRankIsNamedAndTheRunEnds) {
+  const BinaryRun run = run_shell(
+      "\"$COMM_PROBE\" bench all_reduce --ranks 5 -b 1M -e 1M -n 100000 & pid=$!; "
+      "until child=$(cat /proc/$pid/task/$pid/children | cut -d' ' -f3) && [ -n \"$child\" ]; "
+      "do sleep 0.05; done; sleep 0.2; kill -STOP $child; wait $pid");
+  EXPECT_EQ(run.status, 1) << run;
+  EXPECT_NE(run.out.find("bench.rank-stopped"), std::string::npos) << run;
+  EXPECT_NE(run.out.find("it is stopped, as by SIGSTOP"), std::string::npos) << run;
 }
 
 }  // namespace

@@ -122,6 +122,54 @@ TEST(CalcMachine, LinksComeFromTheCatalog) {
   EXPECT_EQ(document["caveats"][1].at("id"), "calc.nccl-not-priced");
 }
 
+// Reduction in the switch is a question only where an NVSwitch can do the operation.
+TEST(CalcMachine, NvlsIsNamedOnlyWhereItCouldServe) {
+  for (const auto& [op, is_named] : {std::pair{"all_reduce", true},
+                                     {"all_gather", true},
+                                     {"reduce_scatter", true},
+                                     {"broadcast", false},
+                                     {"reduce", false},
+                                     {"all_to_all", false},
+                                     {"send_recv", false}}) {
+    const auto run = run_binary({"calc", op, "--machine", "dgx-h100", "-s", "1GB"});
+    EXPECT_EQ(run.out.find("NVLS in the NVSwitch") != std::string::npos, is_named) << run;
+  }
+}
+
+TEST(Calc, UnevenNodesAreSaid) {
+  const std::vector<std::string> uneven = {"calc",
+                                           "all_reduce",
+                                           "-n",
+                                           "12",
+                                           "-s",
+                                           "1GB",
+                                           "--alpha",
+                                           "10us",
+                                           "--beta",
+                                           "200GB/s",
+                                           "--gpus-per-node",
+                                           "8",
+                                           "--inter-beta",
+                                           "10GB/s"};
+  const auto run = run_binary(uneven);
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_NE(run.out.find("calc.uneven-nodes: 12 ranks do not fill nodes of 8"), std::string::npos)
+      << run;
+  EXPECT_EQ(run_binary(with(uneven, {"--algo", "ring"})).out.find("uneven"), std::string::npos);
+}
+
+// Bytes that pass while another link works stand in the tree, in brackets and explained.
+TEST(Calc, HiddenBytesStandInTheTree) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"all_to_all"}, {"all_reduce", "--algo", "nccl-tree"}}) {
+    std::vector<std::string> all = {"calc"};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto run = run_binary(with(all, {"--machine", "dgx-h100", "--nodes", "2", "-s", "1GB"}));
+    EXPECT_EQ(run.out.find("  0 B  "), std::string::npos) << run;
+    EXPECT_NE(run.out.find("In brackets: bytes"), std::string::npos) << run;
+  }
+}
+
 // What was typed is said to be typed, what is NCCL's constant to be that.
 TEST(Calc, EveryNumberNamesItsTrueSource) {
   EXPECT_EQ(result_of(kFrontExample).at("inputs"),
@@ -219,6 +267,16 @@ TEST(CalcBucket, HelpShowsNoDefaultOfWhatIsRequired) {
   EXPECT_EQ(run.out.find("=0"), std::string::npos) << run;
 }
 
+// A type has the names of papers, of PyTorch and of nccl-tests.
+TEST(CalcBucket, TypesHaveTheirUsualNames) {
+  for (const auto& [type, bytes] :
+       {std::pair{"f32", 4}, {"float", 4}, {"fp32", 4}, {"bf16", 2}, {"half", 2}, {"f64", 8}}) {
+    const json result = result_of({"calc", "bucket", "--params", "1M", "--dtype", type, "-n", "2",
+                                   "--beta", "45GB/s", "--alpha", "10us"});
+    EXPECT_EQ(result.at("gradient_bytes"), bytes * 1000000) << type;
+  }
+}
+
 TEST(CalcBucket, CountsAndOverlaps) {
   const json result = result_of({"calc", "bucket", "--params", "7e9", "--dtype", "bf16", "-n", "64",
                                  "--beta", "45GB/s", "--alpha", "10us", "--backward", "900ms"});
@@ -277,6 +335,15 @@ TEST(Calc, BadUsageIsOneLineAndStatus2) {
       {{"calc", "bucket", "--params", "1e9", "-n", "8", "--beta", "1GB/s", "--alpha", "1us",
         "--bucket-mb", "1e-300"},
        "a bucket of no bytes"},
+      {{"calc", "bucket", "--params", "1e9", "-n", "8", "--beta", "1GB/s", "--alpha", "1us",
+        "--bucket-mb", "0"},
+       "--bucket-mb 0 is no bucket size, expected more than 0"},
+      {{"calc", "bucket", "--params", "1e9", "-n", "8", "--beta", "1GB/s", "--alpha", "1us",
+        "--dtype", "foo"},
+       "unknown data type 'foo'; known: fp64, fp32, bf16"},
+      {{"calc", "all_reduce", "-n", "99999999999", "-s", "1GB"},
+       "-n/--ranks 99999999999 is out of range, expected a whole number up to 2147483647"},
+      {{"calc", "all_reduce", "--ranks", "8.5", "-s", "1GB"}, "-n/--ranks 8.5 is not a whole"},
       {{"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "1us", "--beta", "1e-300B/s"},
        "below 1 B/s"},
   };

@@ -77,6 +77,9 @@ TEST(NcclPlan, RefusesWithOneLine) {
   expect_refused(from_stdin, "<system version=\"1\"></system>", "no gpu has a rank");
   expect_refused({"nccl", "plan", "--topo", "-", "--env", "x"}, kTwoGpus, "'x' is not NAME=VALUE");
   expect_refused({"nccl", "plan", "--topo", "-", "--nodes", "0"}, kTwoGpus, "--nodes");
+  for (const char* name : {"--multicast", "--driver-p2p", "--collnet", "--mnnvl"})
+    for (const char* value : {"5", "-1", "yes", ""})
+      expect_refused({"nccl", "plan", "--topo", "-", name, value}, kTwoGpus, "is not 0 or 1");
 }
 
 // Reckoned by hand from spec parts 3 and 4: one ring over both nodes, depth 4 / 2 - 1 + 1.

@@ -12,9 +12,11 @@ TEST(Run, WalksFromTopologyToCollectives) {
   const BinaryRun run =
       run_binary({"run", "--quick", "--accept", "--contrast", "dgx-h100", "--json"},
                  {.limit = std::chrono::seconds(60)});
-  ASSERT_TRUE(run.status == 0 || run.status == 1) << run;
+  ASSERT_TRUE(run.status == 0 || run.status == 1 || run.status == 5) << run;
   const auto document = nlohmann::json::parse(run.out);
   EXPECT_EQ(document["command"], "run");
+  for (const auto& check : document["result"]["accept"])
+    EXPECT_TRUE(run.status != 0 || check["outcome"] == "pass") << check;
   const auto& steps = document["result"]["steps"];
   ASSERT_GE(steps.size(), 5U) << run;
   EXPECT_EQ(steps[0]["name"], "topology");

@@ -59,6 +59,18 @@ TEST(Catalog, NamesTheNearestWord) {
             "the catalog knows no machine 'dgx-h10'; did you mean 'dgx-h100'?");
 }
 
+// Asked for a machine by its GPU or NIC: `run --contrast H100`, `machines H100 --topo`.
+TEST(Catalog, NamesTheMachinesWithAPart) {
+  for (const auto& [part, text] : {std::pair{"H100", "it is a GPU; machines with it: dgx-h100"},
+                                   {"ConnectX-7", "it is a NIC; machines with it: "},
+                                   {"NVIDIA A100-SXM4-40GB", "machines with it: "}}) {
+    const auto unknown = Catalog::builtin().machine(part);
+    ASSERT_FALSE(unknown.ok()) << part;
+    EXPECT_NE(unknown.error().one_line().find(text), std::string::npos)
+        << unknown.error().one_line();
+  }
+}
+
 // golden G2-14..16
 TEST(MachineFigures, NvlinkOverNic) {
   EXPECT_DOUBLE_EQ(*nvlink_over_nic(machine("dgx-h100")), 9);

@@ -100,9 +100,11 @@ TEST(LineReader, CutsEndlessLines) {
 
 TEST(Input, NamesWhatItSees) {
   EXPECT_EQ(describe_content(""), "an empty file");
-  EXPECT_EQ(describe_content("\x89PNG\r\n\x1a\n"), "a PNG image");
+  EXPECT_EQ(describe_content("\x89PNG\r\n\x1a\n"),
+            "a PNG image (give the text itself, not a picture of it)");
   EXPECT_EQ(describe_content(std::string(4096, '\0')), "nothing but zero bytes");
-  EXPECT_EQ(describe_content(std::string("a\0b\0c\0d\0e\0f\0g\0h\0", 16)), "UTF-16 text");
+  EXPECT_EQ(describe_content(std::string("a\0b\0c\0d\0e\0f\0g\0h\0", 16)),
+            "UTF-16 text (iconv -f UTF-16 -t UTF-8 makes it readable)");
   EXPECT_EQ(classify_content("  {\"a\": 1}"), ContentClass::kJson);
   EXPECT_EQ(classify_content("#  size count\n"), ContentClass::kText);
 }

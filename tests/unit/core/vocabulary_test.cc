@@ -17,6 +17,12 @@ TEST(Spelling, FindsTheNearestWord) {
   EXPECT_EQ(nearest_word("", ops), "");
   EXPECT_EQ(nearest_word("x", {}), "");
   EXPECT_EQ(nearest_word(std::string(1U << 20U, 'a'), ops), "");
+  // a guess that shares half of its letters helps nobody; exchanged neighbours are one mistake
+  for (const char* guess : {"foo", "fop", "ab", "a"})
+    EXPECT_EQ(nearest_word(guess, std::vector<std::string_view>{"topo", "op", "fp8"}),
+              std::string_view(guess) == "fop" ? "op" : "")
+        << guess;
+  EXPECT_EQ(nearest_word("hots", std::vector<std::string_view>{"host", "hits2"}), "host");
   EXPECT_EQ(unknown_word("operation", "all_redcue", ops),
             "unknown operation 'all_redcue'; did you mean 'all_reduce'?");
   EXPECT_EQ(unknown_word("operation", "zzzzzzz", ops),

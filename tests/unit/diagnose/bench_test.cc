@@ -73,6 +73,73 @@ TEST(JudgeBench, WrongResultsAndDeathAreErrors) {
   EXPECT_EQ(judgement.verdict, "");
 }
 
+// What disturbs a collective makes it slower: a faster one has another reason, whatever its samples
+// say.
+TEST(JudgeBench, FasterThanPredictedIsNeverBlamedOnItsOwnSamples) {
+  measure::Run run = run_of({row(8, 0.34, 1)});
+  run.rows[0].out_of_place.preemptions = 69;
+  run.rows[0].out_of_place.slowest = Duration::from_us(5);
+  const auto evidence = [&] { return judge_bench(run).findings.front().evidence.front().text; };
+  EXPECT_EQ(
+      evidence(),
+      "0.34 times the prediction; faster than its links: these were disturbed while they were "
+      "measured, or the ledger counts something that this size does not pay");
+  run.context.link_preemptions = 12;
+  EXPECT_EQ(evidence(),
+            "0.34 times the prediction; faster than its links: another process took the cores 12 "
+            "times while these were measured");
+  run.context.drift = 1.6;
+  EXPECT_NE(evidence().find("changed by a factor of 1.6"), std::string::npos);
+}
+
+TEST(JudgeBench, ADeathSaysWhatToLookAtNext) {
+  measure::Run run = run_of({row(8, 1, 1)});
+  run.died = measure::RankDeath{1, 9, "rank 1 was killed by signal 9 (Killed)", false, 4711};
+  core::Finding killed = judge_bench(run).findings.front();
+  EXPECT_EQ(killed.summary,
+            "rank 1 was killed by signal 9 (Killed) after 1 finished size; the others were ended");
+  ASSERT_EQ(killed.evidence.size(), 1u);
+  EXPECT_EQ(killed.evidence[0].source, "process 4711");
+  ASSERT_FALSE(killed.next.empty());
+  EXPECT_NE(killed.next[0].find("oom-kill"), std::string::npos);
+  run.died = measure::RankDeath{1, 0, "rank 1 has not run for 5 s", true, 4711};
+  const core::Finding still = judge_bench(run).findings.front();
+  EXPECT_EQ(still.id, "bench.rank-stopped");
+  EXPECT_EQ(still.severity, core::Severity::kError);
+  ASSERT_FALSE(still.next.empty());
+  EXPECT_NE(still.next[0].find("4711"), std::string::npos);
+}
+
+// 3 B hold no float: nothing was moved, and nothing can be right.
+TEST(JudgeBench, SizesWithoutAnElementAreSaid) {
+  measure::Run run = run_of({row(0, 1, 1)});
+  run.plan.begin = run.plan.end = core::Bytes::of(3.0);
+  BenchJudgement judgement = judge_bench(run);
+  ASSERT_EQ(judgement.caveats.size(), 1u);
+  EXPECT_EQ(judgement.caveats[0].id, "bench.no-element");
+  EXPECT_TRUE(judgement.caveats[0].limits);
+  EXPECT_EQ(judgement.caveats[0].missing, "1 of 1 size too small for one float of 4 bytes");
+  EXPECT_EQ(judgement.verdict.find("right"), std::string::npos);
+  EXPECT_NE(judgement.verdict.find("1 size measured"), std::string::npos);
+  run.rows.push_back(row(8, 1, 1));
+  run.plan.op = model::Op::kAllGather;
+  judgement = judge_bench(run);
+  EXPECT_FALSE(judgement.caveats[0].limits);
+  EXPECT_NE(judgement.caveats[0].missing.find("of 4 bytes per rank"), std::string::npos);
+  run.plan.begin = core::Bytes();  // -b 0 asks for an empty message
+  EXPECT_TRUE(judge_bench(run).caveats.empty());
+}
+
+TEST(JudgeBench, OneRankCommunicatesNothing) {
+  measure::Run run = run_of({row(8, 1, 1)});
+  run.plan.ranks = 1;
+  const BenchJudgement judgement = judge_bench(run);
+  ASSERT_EQ(judgement.caveats.size(), 1u);
+  EXPECT_EQ(judgement.caveats[0].id, "bench.one-rank");
+  EXPECT_TRUE(judgement.caveats[0].limits);
+  EXPECT_EQ(judgement.verdict.find("1 ranks"), std::string::npos);
+}
+
 TEST(JudgeBench, MoreRanksThanCoresAreNotPriced) {
   measure::Run run = run_of({});
   run.plan.ranks = 3;

@@ -60,6 +60,17 @@ TEST(JudgeLinks, NoiseIsACaveat) {
   EXPECT_FALSE(judgement.caveats[0].limits);
 }
 
+// The caveat names the worst and counts the rest; a spread of 313 times the median is no
+// percentage.
+TEST(JudgeLinks, ManyNoisyLinksAreCounted) {
+  measure::HostLinks links;
+  for (int i = 0; i < 17; ++i) links.links.push_back(link_with(8e-6, 10e-6, (13 + i) * 1e-6));
+  links.links.push_back(link_with(1e-6, 2e-6, 625e-6));
+  const std::string missing = judge_links(links).caveats.at(0).missing;
+  EXPECT_NE(missing.find("18 of 18 links: copy L2 (over 1000 %), "), std::string::npos) << missing;
+  EXPECT_TRUE(missing.ends_with(" and 14 more")) << missing;
+}
+
 TEST(JudgeLinks, AChangedStateIsACaveat) {
   measure::HostLinks links;
   links.context.alpha_before = core::Duration::from_ns(32);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "diagnose/links.h"
+
 namespace comm_probe::diagnose {
 namespace {
 
@@ -60,8 +62,27 @@ TEST(Walk, LessThanAFlagApartIsNoGap) {
   EXPECT_TRUE(needs_another_look(judge_step(tiny)));
 }
 
+// One look alone is no proof: where no time is left for another, it is a caveat.
+TEST(Walk, WithoutTimeForAnotherLookThereIsNoFinding) {
+  WalkStep step = judge_step(quiet(16));
+  ASSERT_TRUE(needs_another_look(step));
+  give_up_looking(step);
+  EXPECT_TRUE(walk_findings({step}).empty());
+  ASSERT_EQ(walk_caveats({step}).size(), 1U);
+  EXPECT_EQ(walk_caveats({step})[0].id, "link.disturbed");
+  EXPECT_EQ(acceptance({}, {step}).back().outcome, Check::Outcome::kUndecided);
+}
+
 TEST(Walk, FasterThanTheLedgerIsNoFinding) {
   EXPECT_TRUE(walk_findings({judge_step(quiet(5))}).empty());
+}
+
+// Uneven blocks make a collective slower, never faster than its links.
+TEST(Walk, AFasterStepIsNotBlamedOnItsBlocks) {
+  measure::Beside jumpy = quiet(5);
+  jumpy.row.out_of_place.slowest = 30_us;
+  EXPECT_EQ(judge_step(jumpy).explained_by,
+            std::vector<std::string>{"faster than the same steps were one by one"});
 }
 
 TEST(Walk, EveryCircumstanceIsAReason) {
@@ -112,6 +133,43 @@ TEST(Walk, AcceptanceSaysPassFailAndUndecided) {
   EXPECT_EQ(checks[1].expected, "at most 12.5 us");
   host.quota = 0.5;
   EXPECT_EQ(acceptance(host, {})[0].outcome, Check::Outcome::kFail);
+}
+
+// A burn-in script reads exit status 0 as accepted.
+TEST(Walk, OnlyDecidedLinesAreAnAcceptance) {
+  topology::HostTopology host;
+  host.cpus = host.allowed = {0, 1};
+  measure::Beside loaded = quiet(45);
+  loaded.load = 11;
+  measure::Beside unpriced = quiet(16);
+  unpriced.ledger.reset();
+  for (const measure::Beside& beside : {loaded, unpriced}) {
+    const auto caveats = acceptance_caveats(acceptance(host, {judge_step(beside)}));
+    ASSERT_EQ(caveats.size(), 1U);
+    EXPECT_EQ(caveats[0].id, "link.accept-undecided");
+    EXPECT_NE(caveats[0].missing.find("all_reduce 64 KiB"), std::string::npos);
+    EXPECT_TRUE(caveats[0].limits);
+  }
+  EXPECT_TRUE(acceptance_caveats(acceptance(host, {judge_step(quiet(10))})).empty());
+}
+
+// Whatever fails has a finding, so that the exit status says so too.
+TEST(Walk, EveryFailedLineHasAFinding) {
+  topology::HostTopology one_cpu, quota, narrow;
+  one_cpu.cpus = one_cpu.allowed = {0};
+  quota.cpus = quota.allowed = narrow.cpus = narrow.allowed = {0, 1};
+  quota.quota = 0.5;
+  topology::PciDevice device;
+  device.current.width = 8;
+  device.maximum.width = 16;
+  narrow.devices = {device};
+  for (const topology::HostTopology& host : {one_cpu, quota, narrow}) {
+    int failed = 0;
+    for (const Check& check : acceptance(host, {}))
+      failed += check.outcome == Check::Outcome::kFail ? 1 : 0;
+    EXPECT_EQ(failed, 1);
+    EXPECT_EQ(judge_host(host).findings.size(), 1U);
+  }
 }
 
 TEST(Walk, WrongResultsAreAnErrorWhateverTheTime) {

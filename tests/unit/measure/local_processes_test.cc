@@ -50,6 +50,55 @@ TEST(Processes, ARankThatExitsEarlyIsNamedWithItsStatus) {
   EXPECT_FALSE(has_children());
 }
 
+// Everybody waits for a rank that is stopped, or that sleeps and is never woken.
+TEST(Processes, ARankThatStandsStillEndsTheRunAndIsNamed) {
+  for (const bool is_stopped : {true, false}) {
+    const Ended ended = in_processes(3,
+                                     [is_stopped](Comm& comm) {
+                                       comm.barrier();
+                                       if (comm.rank() == 1 && is_stopped) ::raise(SIGSTOP);
+                                       if (comm.rank() == 1) ::pause();
+                                       comm.barrier();
+                                     },
+                                     {.looks = 3, .every = std::chrono::milliseconds(50)});
+    ASSERT_TRUE(ended.died);
+    EXPECT_EQ(ended.died->rank, 1);
+    EXPECT_EQ(ended.died->sentence(),
+              is_stopped ? "rank 1 has not run for 0.15 s (it is stopped, as by SIGSTOP)"
+                         : "rank 1 has not run for 0.15 s (it sleeps for good)");
+    EXPECT_FALSE(has_children());
+  }
+}
+
+// Ranks that wait for each other all the time, more of them than cores, are never taken for that,
+// even where a look comes every few milliseconds.
+TEST(Processes, RanksThatWaitAreNotStandingStill) {
+  const Ended ended = in_processes(6,
+                                   [](Comm& comm) {
+                                     for (int round = 0; round < 40; ++round) {
+                                       if (comm.rank() == 0) ::usleep(20000);
+                                       comm.barrier();
+                                     }
+                                   },
+                                   {.looks = 5, .every = std::chrono::milliseconds(30)});
+  EXPECT_TRUE(ended.ok()) << ended.died->sentence();
+}
+
+// Texts of /proc/PID/status: a stopped process, a kernel that counts no switches, no such process.
+TEST(Standstill, ReadsWhatTheKernelSays) {
+  const auto stopped = read_pulse(
+      "Name:\tcomm-probe\nUmask:\t0022\nState:\tT (stopped)\nTgid:\t41\n"
+      "voluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n");
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->state, 'T');
+  EXPECT_EQ(stopped->switches, 695U);
+  const auto uncounted = read_pulse("Name:\tcomm-probe\nState:\tS (sleeping)\n");
+  ASSERT_TRUE(uncounted);
+  EXPECT_EQ(uncounted->state, 'S');
+  EXPECT_FALSE(uncounted->switches);
+  EXPECT_FALSE(read_pulse(""));
+}
+
 TEST(Processes, AnInterruptEndsAllRanks) {
   const Ended ended = in_processes(3, [](Comm& comm) {
     if (comm.rank() == 0) ::kill(::getppid(), SIGINT);

@@ -28,13 +28,16 @@ class Cells {
 inline int core_count() { return static_cast<int>(allowed_cpus().size()); }
 
 template <class Body>
-Ended in_processes(int ranks, const Body& body) {
+Ended in_processes(int ranks, const Body& body, StandstillLimit limit = {}) {
   const auto memory = CommMemory::make(ranks);
   EXPECT_TRUE(memory.ok());
-  return run_ranks(ranks, [&](int rank) {
-    Comm comm(*memory, rank, core_count());
-    body(comm);
-  });
+  return run_ranks(
+      ranks,
+      [&](int rank) {
+        Comm comm(*memory, rank, core_count());
+        body(comm);
+      },
+      limit);
 }
 
 template <class Body>

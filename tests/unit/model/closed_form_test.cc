@@ -7,6 +7,8 @@ namespace comm_probe::model {
 namespace {
 
 using namespace core::literals;  // NOLINT
+using core::Bandwidth;
+using core::Duration;
 
 const Fabric kInfiniBand = {.link = {10_us, 25_GBps}};
 
@@ -65,6 +67,75 @@ TEST(Advice, SaysBothAtTheKnee) {
               testing::Contains(testing::HasSubstr(
                   "both sides count here: half the alpha or half the steps would "
                   "save 70 us of 280 us, twice the bandwidth or half the bytes 70 us")));
+}
+
+// Two DGX H100 (450 GB/s inside, 8 NICs of 50 GB/s): of 6.389 ms for the bytes of 1 GB, 2 x 875 MB
+// / 450 GB/s pass inside and 2 x 62.5 MB / 50 GB/s between the nodes. A link is bought for one
+// place.
+TEST(Advice, NamesTheSavingOfEveryPlaceAlone) {
+  Fabric fabric{.link = {Duration::from_us(3.4), Bandwidth::from_GBps(450)},
+                .inter = Link{14_us, Bandwidth::from_GBps(50)},
+                .ranks_per_node = 8,
+                .rails = 8};
+  const Ledger two = priced({Op::kAllReduce, 16, 1_GB}, {Algorithm::kHierarchical}, fabric);
+  ASSERT_EQ(two.by_place.size(), 2U);
+  EXPECT_NEAR(two.by_place[0].twice_beta.in_ms(), 1750.0 / 450 / 2, 1e-9);
+  EXPECT_NEAR(two.by_place[1].twice_beta.in_ms(), 1.25, 1e-9);
+  EXPECT_NEAR(two.by_place[0].half_alpha.in_us(), 14 * 3.4 / 2, 1e-9);
+  EXPECT_NEAR(two.by_place[1].half_alpha.in_us(), 14, 1e-9);
+  EXPECT_THAT(advice(two), testing::Contains(testing::HasSubstr(
+                               "twice the bandwidth inside the node (450 GB/s) would save 1.944 "
+                               "ms, between nodes (50 GB/s) 1.25 ms")));
+  // a flat ring crosses with 400 GB/s: the links inside wait for it
+  const Ledger ring = priced({Op::kAllReduce, 16, 1_GB}, {Algorithm::kRing}, fabric);
+  EXPECT_EQ(ring.by_place[0].twice_beta, Duration());
+  EXPECT_NEAR(ring.by_place[1].twice_beta.in_ms(), 1875.0 / 400 - 1875.0 / 450, 1e-9);
+  EXPECT_THAT(advice(ring), testing::Contains(testing::HasSubstr(
+                                "inside the node (450 GB/s) would save nothing, between")));
+}
+
+TEST(Advice, EverySavingIsOfOneChangedFabric) {
+  const Fabric fabric{.link = {2_us, 100_GBps}, .inter = Link{9_us, 10_GBps}, .ranks_per_node = 4};
+  Fabric inside = fabric, between = fabric;
+  inside.link.beta = 200_GBps;
+  between.inter->beta = 20_GBps;
+  for (const Recipe& recipe : recipes())
+    for (const int ranks : {8, 16, 32}) {
+      const Collective same{recipe.op, ranks, 64_MiB};
+      const auto ledger = price(same, {recipe.algorithm}, fabric);
+      if (!ledger) continue;
+      ASSERT_EQ(ledger->by_place.size(), 2U);
+      const auto a = price(same, {recipe.algorithm}, inside);
+      const auto b = price(same, {recipe.algorithm}, between);
+      EXPECT_EQ(ledger->by_place[0].twice_beta, ledger->time() - a->time());
+      EXPECT_EQ(ledger->by_place[1].twice_beta, ledger->time() - b->time());
+      for (const std::string& line : advice(*ledger))
+        EXPECT_EQ(line.find("1 steps"), std::string::npos) << line;
+    }
+}
+
+// A collective of one step cannot have fewer.
+TEST(Advice, OneStepCannotBecomeFewer) {
+  for (const core::Bytes bytes : {1_KB, 250_KB, 1_GB}) {
+    const Ledger one = priced({Op::kSendRecv, 2, bytes}, {Algorithm::kDirect}, kInfiniBand);
+    ASSERT_EQ(one.steps, 1);
+    ASSERT_FALSE(advice(one).empty());
+    for (const std::string& line : advice(one)) {
+      EXPECT_EQ(line.find("steps"), std::string::npos) << line;
+    }
+  }
+}
+
+// The bytes that a slower link hides are in the tree, and cost nothing.
+TEST(ClosedForm, HiddenBytesAreNotLost) {
+  const Fabric fabric{.link = {2_us, 100_GBps}, .inter = Link{9_us, 10_GBps}, .ranks_per_node = 8};
+  const Ledger direct = priced({Op::kAllToAll, 16, 16_MB}, {Algorithm::kDirect}, fabric);
+  ASSERT_EQ(direct.terms.size(), 2U);
+  EXPECT_EQ(direct.terms[0].hidden, 7_MB);
+  EXPECT_EQ(direct.terms[0].bandwidth(), Duration());
+  EXPECT_EQ(direct.terms[1].hidden, core::Bytes());
+  const Ledger tree = priced({Op::kAllReduce, 16, 16_MB}, {Algorithm::kNcclTree}, fabric);
+  EXPECT_EQ(tree.terms[0].hidden, 32_MB);
 }
 
 TEST(ClosedForm, OneRankIsFree) {

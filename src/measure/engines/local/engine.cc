@@ -146,8 +146,17 @@ Context context_of(const Plan& plan, int cores, const Ended& ended) {
   return context;
 }
 
+RankDeath death_of(const Ended& ended) {
+  const Died& died = *ended.died;
+  const auto rank = static_cast<std::size_t>(died.rank);
+  return {died.rank, died.signal, died.sentence(), died.still.has_value(),
+          rank < ended.processes.size() ? ended.processes[rank] : 0};
+}
+
 }  // namespace
 }  // namespace local
+
+std::vector<model::Algorithm> local_algorithms(model::Op op) { return local::algorithms_for(op); }
 
 int local_cores() { return static_cast<int>(local::allowed_cpus().size()); }
 
@@ -181,8 +190,7 @@ core::Result<Run> run_local(const Plan& plan) {
              .context = local::context_of(plan, cores, ended),
              .rows = local::rows_of(plan, *steps, *table)};
   run.interrupted_by = ended.interrupted_by;
-  if (ended.died)
-    run.died = RankDeath{ended.died->rank, ended.died->signal, ended.died->sentence()};
+  if (ended.died) run.died = local::death_of(ended);
   return run;
 }
 

@@ -48,6 +48,8 @@ void bind_to(int cpu) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // the parent was gone before the line above
   std::signal(SIGINT, SIG_IGN);           // the parent decides for all
+  for (const int signal : {SIGTERM, SIGHUP})
+    std::signal(signal, SIG_DFL);  // its words are not ours
   body(rank);
   ::_exit(0);
 }
@@ -88,6 +90,12 @@ class Ranks {
                          .status = WIFEXITED(status) ? WEXITSTATUS(status) : 0};
     }
   }
+  // A rank that does not run any more counts as dead: all others wait for it.
+  void watch(Standstill& standstill) {
+    if (!ended_.ok()) return;
+    if (const auto still = standstill.look(pids_))
+      ended_.died = Died{.rank = still->rank, .still = still};
+  }
   void interrupt(int signal) {
     if (ended_.ok()) ended_.interrupted_by = signal;
   }
@@ -108,6 +116,10 @@ class Ranks {
 std::string Died::sentence() const {
   if (!was_started)
     return fmt::format("rank {} could not be started: {}", rank, std::strerror(status));
+  if (still)
+    return fmt::format("rank {} has not run for {:.3g} s ({})", rank,
+                       std::chrono::duration<double>(still->since).count(),
+                       still->state == 'T' ? "it is stopped, as by SIGSTOP" : "it sleeps for good");
   if (signal != 0)
     return fmt::format("rank {} was killed by signal {} ({})", rank, signal, strsignal(signal));
   return fmt::format("rank {} ended with status {}", rank, status);
@@ -123,8 +135,9 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-Ended run_ranks(int ranks, const std::function<void(int)>& body) {
+Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit) {
   const WatchedSignals signals;
+  Standstill standstill(limit);
   Ranks all;
   all.start(ranks, body, signals);
   while (all.running()) {
@@ -132,6 +145,7 @@ Ended run_ranks(int ranks, const std::function<void(int)>& body) {
     const int signal = signals.next();
     if (signal != 0 && signal != SIGCHLD) all.interrupt(signal);
     all.collect();
+    all.watch(standstill);
   }
   return all.ended();
 }

@@ -1,12 +1,15 @@
 // Ranks as processes of this machine: fork one per rank, run, wait for all, and say plainly when
-// one of them died. Children die with the parent (PR_SET_PDEATHSIG); when one dies or the user
-// interrupts, the others are killed and reaped at once, so that nothing is left behind.
+// one of them died or stands still (standstill.h). Children die with the parent (PR_SET_PDEATHSIG);
+// when one dies, stands still, or the user interrupts, the others are killed and reaped at once, so
+// that nothing is left behind.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "measure/engines/local/standstill.h"
 
 namespace comm_probe::measure::local {
 
@@ -15,6 +18,8 @@ struct Died {
   int signal = 0;  // 0: it exited with `status`
   int status = 0;
   bool was_started = true;  // false: fork failed, `status` is errno
+  std::optional<Standstill::Rank> still =
+      {};  // it did not die, it was ended because it stood still
   // "rank 3 was killed by signal 9 (Killed)"
   std::string sentence() const;
 };
@@ -32,6 +37,6 @@ std::vector<int> allowed_cpus();
 // Runs `body(rank)` in a process of its own for every rank and returns when all have ended. Each is
 // bound to one CPU, in turn where there are fewer than ranks (4 ranks on 2 cores, all_reduce of 8
 // B: 4.4 us left to the scheduler, 2.2 us bound).
-Ended run_ranks(int ranks, const std::function<void(int)>& body);
+Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit = {});
 
 }  // namespace comm_probe::measure::local
