@@ -212,6 +212,7 @@ struct Curves {
   Duration alpha = {};
   model::TimeCurve exchange = {};
   model::TimeCurve copy = {};
+  model::TimeCurve copy_own = {};
   model::TimeCurve reduce = {};
   model::TimeCurve reduce_sent = {};
   model::TimeCurve relay = {};
@@ -226,6 +227,7 @@ Curves curves_of(const HostLinks& links) {
   return {links.transfers.empty() ? links.flag : links.transfers.front().exchange,
           curve(&TransferCost::exchange),
           curve(&TransferCost::copy),
+          curve(&TransferCost::copy_own),
           curve(&TransferCost::reduce),
           curve(&TransferCost::reduce_sent),
           curve(&TransferCost::relay)};
@@ -284,7 +286,7 @@ void add_arithmetic(model::Ledger& ledger, const LocalWork& work, const Curves& 
   add_bytes_term(ledger, "additions", work.reduced_sent,
                  beyond_copy(curves.reduce_sent) * (work.reduced_sent / whole),
                  "beyond the copy that would be made anyway, own part still in the caches");
-  add_bytes_term(ledger, "own part", work.copied, copy * (work.copied / whole),
+  add_bytes_term(ledger, "own part", work.copied, curves.copy_own.at(whole) * (work.copied / whole),
                  "from buffer to buffer");
 }
 

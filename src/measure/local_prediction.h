@@ -2,11 +2,12 @@
 // has measured; nothing here is fitted to `bench`.
 //
 //   time = flags * alpha + sum over legs of (X(w) - alpha) + sum over relays of (M(w) - alpha)
-//        + reduced * (R(w) - C(w)) / w + reduced_sent * (S(w) - C(w)) / w + copied * C(w) / w
+//        + reduced * (R(w) - C(w)) / w + reduced_sent * (S(w) - C(w)) / w + copied * O(w) / w
 //   alpha  X(8 B): both ranks post one line and wait for the other's
 //   X(w)   exchange: both send w bytes through shared memory and receive w bytes
 //   M(w)   relay: both receive w bytes, add their own, keep the sum and send it on
 //   R, C   result = own + window, result = window: their difference is the cost of the additions
+//   O      result = own
 //   S      the same as R with own still in the caches, because it was just sent
 //
 // A leg is a message that the slowest rank sends and one that it receives; half a leg is only one

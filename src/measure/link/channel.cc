@@ -17,7 +17,7 @@ using local::Comm;
 using local::PrivateMemory;
 
 // What is recorded per message: series = kSeries * message index + phase.
-enum Phase { kOneWay, kExchange, kCopy, kReduce, kReduceSent, kRelay, kStreams };
+enum Phase { kOneWay, kExchange, kCopy, kCopyOwn, kReduce, kReduceSent, kRelay, kStreams };
 constexpr int kSeries = 8;
 // Private memory that stands for the ring of slots where the arithmetic is timed alone.
 constexpr std::size_t kWindow = 128 << 10;
@@ -88,6 +88,13 @@ void copy_alone(const Side& s) {
   });
 }
 
+// result = own
+void copy_own_alone(const Side& s) {
+  for_each_chunk(s, [&s](std::size_t at, std::size_t bytes) {
+    s.comm.loops().copy(s.result + at, s.own + at, bytes);
+  });
+}
+
 // result = own + window
 void reduce_alone(const Side& s) {
   const auto sum = s.comm.loops().reduction(Element::kF32, Reduction::kSum);
@@ -142,6 +149,7 @@ void run_block(const Side& s) {
   time_phase(s, kOneWay, [&s] { send_one_way(s); });
   time_phase(s, kExchange, [&s] { exchange(s); });
   time_phase(s, kCopy, [&s] { copy_alone(s); });
+  time_phase(s, kCopyOwn, [&s] { copy_own_alone(s); });
   time_phase(s, kReduce, [&s] { reduce_alone(s); });
   time_phase(s, kReduceSent, [&s] { reduce_sent_alone(s); });
   const Relay relay(s);
@@ -200,11 +208,17 @@ core::Result<Channel> time_channel(const ChannelPlan& plan) {
   Channel channel{{}, records->preemptions};
   for (std::size_t m = 0; m < plan.messages.size(); ++m) {
     const int series = static_cast<int>(m) * kSeries;
-    channel.times.push_back({plan.messages[m], summarize(records->of(0, series + kOneWay)),
-                             both(*records, series + kExchange), both(*records, series + kCopy),
-                             both(*records, series + kReduce), both(*records, series + kReduceSent),
-                             both(*records, series + kRelay),
-                             records->of(0, series + kStreams) == std::vector<double>{1}});
+    const auto of_both = [&](Phase phase) { return both(*records, series + phase); };
+    channel.times.push_back(
+        {.message = plan.messages[m],
+         .one_way = summarize(records->of(0, series + kOneWay)),
+         .exchange = of_both(kExchange),
+         .copy = of_both(kCopy),
+         .copy_own = of_both(kCopyOwn),
+         .reduce = of_both(kReduce),
+         .reduce_sent = of_both(kReduceSent),
+         .relay = of_both(kRelay),
+         .streaming = records->of(0, series + kStreams) == std::vector<double>{1}});
   }
   return channel;
 }

@@ -131,8 +131,13 @@ void add_channel_links(Measuring& m, const ChannelTimes& times, const std::strin
 
 TransferCost cost_of(const ChannelTimes& times) {
   const auto median = [](const Summary& s) { return Duration::from_seconds(s.median); };
-  return {times.message,        median(times.exchange),    median(times.copy),
-          median(times.reduce), median(times.reduce_sent), median(times.relay)};
+  return {.message = times.message,
+          .exchange = median(times.exchange),
+          .copy = median(times.copy),
+          .copy_own = median(times.copy_own),
+          .reduce = median(times.reduce),
+          .reduce_sent = median(times.reduce_sent),
+          .relay = median(times.relay)};
 }
 
 std::optional<core::Error> add_channel(Measuring& m) {

@@ -56,6 +56,7 @@ struct TransferCost {
   core::Bytes message = {};
   core::Duration exchange = {};     // both send, both receive
   core::Duration copy = {};         // window -> result, without any transfer
+  core::Duration copy_own = {};     // own -> result
   core::Duration reduce = {};       // result = own + window, without any transfer
   core::Duration reduce_sent = {};  // the same, own still in the caches from sending it
   core::Duration relay = {};        // receive, add own, keep and send on

@@ -30,6 +30,7 @@ struct ChannelTimes {
   Summary one_way = {};      // sent, received, acknowledged by a flag
   Summary exchange = {};     // both send and both receive
   Summary copy = {};         // out of a window in the caches into the result, both at once
+  Summary copy_own = {};     // own into the result, both at once
   Summary reduce = {};       // result = own + window, both at once
   Summary reduce_sent = {};  // result = window + window, both at once
   Summary relay = {};        // receive, add own, keep and send on, both at once

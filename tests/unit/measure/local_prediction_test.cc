@@ -22,6 +22,7 @@ HostLinks made_up_links() {
     return TransferCost{bytes,
                         Duration::from_us(0.2 + 0.5 * kib),
                         Duration::from_us(0.05 * kib),
+                        Duration::from_us(0.07 * kib),
                         Duration::from_us(0.15 * kib),
                         Duration::from_us(0.13 * kib),
                         Duration::from_us(0.2 + 0.6 * kib)};
@@ -72,7 +73,7 @@ TEST(LocalPrediction, AllGatherCopiesItsOwnPartOnlyOutOfPlace) {
   asked.is_in_place = true;
   const double in_place = predict_local(made_up_links(), asked)->time().in_us();
   EXPECT_NEAR(in_place, 0.2 + 2 * 0.5, 1e-6);
-  EXPECT_NEAR(out_of_place - in_place, 2 * 0.05, 1e-6);
+  EXPECT_NEAR(out_of_place - in_place, 2 * 0.07, 1e-6);
 }
 
 TEST(LocalPrediction, TermsAddUpAndSayWhereTheyComeFrom) {
