@@ -28,7 +28,7 @@ const SettingInForce* find_in_force(const EnvFacts& facts, std::string_view name
 
 void judge_names(const EnvFacts& facts, Findings& findings) {
   for (const SettingInForce& setting : facts.settings) {
-    if (!setting.name.starts_with("NCCL_") || nccl::is_plugin_setting(setting.name)) continue;
+    if (!setting.name.starts_with("NCCL_") || nccl::is_foreign_setting(setting.name)) continue;
     if (const SettingEntry* entry = nccl::find_setting(setting.name)) {
       if (entry->instead.empty()) continue;
       findings.push_back(env_finding(

@@ -9,9 +9,13 @@
 namespace comm_probe::nccl {
 namespace {
 
-constexpr std::string_view kPluginPrefixes[] = {
-    "NCCL_OFI_",   "NCCL_SHARP_", "NCCL_TESTS_", "NCCL_FASTRAK_",   "NCCL_GPUDIRECTTCPX_",
-    "NCCL_IBEXT_", "NCCL_UCX_",   "NCCL_TEST_",  "NCCL_INSPECTOR_", "NCCL_MSCCL"};
+constexpr std::string_view kForeignPrefixes[] = {
+    // plugins and tests
+    "NCCL_OFI_", "NCCL_SHARP_", "NCCL_TESTS_", "NCCL_TEST_", "NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_",
+    "NCCL_IBEXT_", "NCCL_UCX_", "NCCL_INSPECTOR_", "NCCL_MSCCL",
+    // builds and container images
+    "NCCL_VERSION", "NCCL_HOME", "NCCL_ROOT", "NCCL_INCLUDE", "NCCL_LIB", "NCCL_PATH",
+    "NCCL_INSTALL"};
 
 std::string upper(std::string_view text) {
   std::string result(text);
@@ -129,8 +133,8 @@ std::string nearest_setting(std::string_view name) {
   return near.empty() ? near : std::string(kPrefix) + near;
 }
 
-bool is_plugin_setting(std::string_view name) {
-  return std::any_of(std::begin(kPluginPrefixes), std::end(kPluginPrefixes),
+bool is_foreign_setting(std::string_view name) {
+  return std::any_of(std::begin(kForeignPrefixes), std::end(kForeignPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 

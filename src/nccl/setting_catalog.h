@@ -47,8 +47,8 @@ const std::vector<const SettingEntry*>& all_settings();
 const SettingEntry* find_setting(std::string_view name);
 // The known name that was probably meant; empty where none is near.
 std::string nearest_setting(std::string_view name);
-// Prefixes of names that plugins and tests read, not NCCL: "NCCL_OFI_".
-bool is_plugin_setting(std::string_view name);
+// A name for plugins, tests, builds or images, not for NCCL: "NCCL_OFI_...", "NCCL_VERSION".
+bool is_foreign_setting(std::string_view name);
 
 enum class SettingProblem { kNone, kNotANumber, kTextAfterNumber, kOutOfRange, kUnknownWord };
 struct SettingReading {

@@ -91,7 +91,7 @@ TEST(NcclEnv, SoundSettingsGiveNothing) {
       env({"--from", "-"}, 0,
           "NCCL_DEBUG=WARN\nNCCL_SOCKET_IFNAME=eth0\nNCCL_IB_HCA==mlx5_0,mlx5_1\n"
           "NCCL_IB_GID_INDEX=3\nNCCL_CROSS_NIC=0\nNCCL_IB_TC=106\nNCCL_P2P_DISABLE=0\n"
-          "NCCL_NET_GDR_LEVEL=PHB\nNCCL_OFI_DISABLE=0\n");
+          "NCCL_NET_GDR_LEVEL=PHB\nNCCL_OFI_DISABLE=0\nNCCL_VERSION=2.21.5-1\n");
   EXPECT_TRUE(document["findings"].empty()) << document["findings"].dump(2);
 }
 
