@@ -10,6 +10,7 @@
 #include "cli/topo_source.h"
 #include "cli/topo_verbs.h"
 #include "cli/topo_view.h"
+#include "topology/merge.h"
 #include "topology/saved_topology.h"
 
 namespace comm_probe::cli {
@@ -18,6 +19,7 @@ namespace {
 core::Document document_of(const topology::Survey& survey) {
   core::Document document{.command = "topo"};
   document.inputs = {{survey.source, survey.kind}};
+  for (const std::string& source : survey.beside) document.inputs.push_back({source, "beside"});
   document.caveats = survey.caveats;
   return document;
 }
@@ -62,6 +64,9 @@ int show(const Shell& shell, const TopoOptions& options) {
                                     survey->of(topology::SurveyDevice::Kind::kGpu).empty()
                                         ? " (no GPU is known here: it shows what else is known)"
                                         : "")});
+  if (const auto unknown = topology::not_known(*survey); !unknown.empty())
+    document.body.emplace_back(
+        core::Paragraph{fmt::format("not known: {}", fmt::join(unknown, ", "))});
   document.body.emplace_back(
       core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction; --explain "
                       "lists every path with its hops. next: " +
@@ -90,6 +95,29 @@ std::optional<core::Error> later_part(const TopoOptions& options) {
   return std::nullopt;
 }
 
+// Rules that could be applied, then the others with what they would need.
+std::vector<core::Block> checked_blocks(const diagnose::TopoJudgement& judgement) {
+  constexpr std::string_view kUnknown = "not known from this source: ";
+  core::KeyValues applied;
+  core::KeyValues unknown;
+  for (const auto& [rule, outcome] : judgement.checked_rows()) {
+    if (outcome.starts_with(kUnknown))
+      unknown.rows.emplace_back(rule, outcome.substr(kUnknown.size()));
+    else
+      applied.rows.emplace_back(rule, outcome);
+  }
+  std::vector<core::Block> blocks;
+  if (!applied.rows.empty()) {
+    blocks.emplace_back(core::Heading{"Checked"});
+    blocks.emplace_back(applied);
+  }
+  if (!unknown.rows.empty()) {
+    blocks.emplace_back(core::Heading{"Not known from this source"});
+    blocks.emplace_back(unknown);
+  }
+  return blocks;
+}
+
 int check(const Shell& shell, const TopoOptions& options) {
   if (const auto error = later_part(options)) return shell.fail(*error);
   const auto survey = load_survey(options.from);
@@ -102,16 +130,19 @@ int check(const Shell& shell, const TopoOptions& options) {
   document.result = {
       {"source", survey->source}, {"kind", survey->kind}, {"checked", judgement.checked}};
   document.verdict = survey_summary(*survey) + ": " + judgement.verdict();
-  document.body = {core::Heading{"Checked"}, core::KeyValues{judgement.checked_rows()}};
+  document.body = checked_blocks(judgement);
   return shell.finish(document);
 }
 
 void add_from(CLI::App& app, From& from) {
-  app.add_option("--from", from,
-                 "the text of `nvidia-smi topo -m`, an NCCL topology XML, a saved `topo show "
-                 "--json`, or the folder of a recorded machine; - is standard input (default: this "
-                 "machine)")
-      ->type_name("FILE");
+  app.add_option(
+         "--from", from,
+         "nvidia-smi topo -m, an NCCL topology XML, a saved topo show --json, the tar of topo "
+         "record, or the output of lspci, nvidia-smi topo -p2p, nvidia-smi nvlink -s, "
+         "numactl -H, ibstat, ibv_devinfo, rdma link, show_gids, ...; several are merged; "
+         "- is standard input (default: this machine)")
+      ->type_name("FILE")
+      ->take_all();
 }
 
 }  // namespace
@@ -160,6 +191,7 @@ void add_topo(CLI::App& root, Shell& shell) {
     });
   }
   add_topo_diff(*app, shell);
+  add_topo_record(*app, shell);
 }
 
 }  // namespace comm_probe::cli

@@ -72,6 +72,7 @@ Result<Machines> load(const std::vector<std::string>& paths) {
       caveat.missing += " (in " + input + ")";
       machines.caveats.push_back(std::move(caveat));
     }
+    if (input != "-") survey->source = input;  // a saved one says "this machine"
     sources.push_back(survey->source);
     machines.surveys.push_back(std::move(*survey));
   }

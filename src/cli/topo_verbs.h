@@ -5,6 +5,8 @@
 
 namespace comm_probe::cli {
 
+// `topo record FILE`: this machine as a tar that `--from` replays.
+void add_topo_record(CLI::App& topo, Shell& shell);
 void add_topo_diff(CLI::App& topo, Shell& shell);
 
 }  // namespace comm_probe::cli

@@ -222,14 +222,18 @@ std::string source_phrase(const Survey& survey) {
                            {"nvidia-smi-topo", ", from `nvidia-smi topo -m`"},
                            {"this-machine", " on this machine"},
                            {"recorded-machine", " on the recorded machine"}};
+  std::string phrase = ", from " + survey.kind;
   for (const Row& row : kRows)
-    if (survey.kind == row.kind) return row.phrase;
-  return ", from " + survey.kind;
+    if (survey.kind == row.kind) phrase = row.phrase;
+  if (!survey.beside.empty())
+    phrase += fmt::format(" and {}", counted(survey.beside.size(), "more source"));
+  return phrase;
 }
 
 }  // namespace
 
 std::string survey_summary(const Survey& survey) {
+  if (survey.devices.empty()) return "no devices" + source_phrase(survey);
   const std::size_t gpus = survey.of(Kind::kGpu).size();
   std::string text = (gpus == 0 ? "no GPU" : counted(gpus, "GPU")) + ", " +
                      counted(survey.of(Kind::kNic).size(), "NIC");

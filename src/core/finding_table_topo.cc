@@ -97,6 +97,59 @@ constexpr std::array kFindings = {
     FindingEntry{"topo.diff-split", Severity::kWarning, Layer::kTopology,
                  "The machines differ and no side is the majority.",
                  "Several kinds of machine were compared.", "Compare each kind with itself."},
+    FindingEntry{
+        "topo.link-degraded", Severity::kWarning, Layer::kHardware,
+        "A PCIe link runs narrower or slower than both of its ends can.",
+        "The card is not seated well, a riser or cable is bad, the firmware splits or limits the "
+        "slot, or errors made the link train down.",
+        "`sudo lspci -vv` shows LnkCap and LnkSta of both ends, `dmesg` PCIe errors (AER); reseat "
+        "the card, change slot or riser, check the firmware. The speed of an idle GPU is low by "
+        "design and not judged."},
+    FindingEntry{
+        "topo.acs-redirects", Severity::kWarning, Layer::kTopology,
+        "Bridges redirect traffic between devices up to the root complex (PCIe ACS).",
+        "ACS is switched on in the firmware, or by the kernel with the IOMMU.",
+        "Switch it off in the firmware, or for each bridge `setpci -s BRIDGE ECAP_ACS+6.w=0` after "
+        "every boot. In a virtual machine it must stay on; there the NIC needs ATS. SrcValid alone "
+        "does no harm."},
+    FindingEntry{
+        "topo.iommu-translates", Severity::kWarning, Layer::kTopology,
+        "The IOMMU translates the addresses of GPUs or NICs.",
+        "The kernel runs with the IOMMU on and without pass-through.",
+        "Boot with `iommu=pt` (or `amd_iommu=off`, `intel_iommu=off`). Until then "
+        "NCCL_P2P_DISABLE=1 avoids hangs of two PCIe GPUs, at the price of speed; a custom "
+        "all-reduce of an inference engine has its own switch."},
+    FindingEntry{
+        "topo.p2p-refused", Severity::kWarning, Layer::kHardware,
+        "The driver refuses P2P between GPUs.",
+        "CNS: the chipset or its place in the tree; GNS, NS: the GPUs or the driver do not "
+        "offer it (consumer GPUs, a virtual machine, a registry key); TNS: the topology. "
+        "With NVLink between the two it is a fault, and NCCL ends.",
+        "NCCL goes through host memory there. With NVLink: look at the state of the fabric "
+        "(`nvidia-smi -q`), at the fabric manager and at `dmesg`."},
+    FindingEntry{"topo.port-not-active", Severity::kInfo, Layer::kRdma,
+                 "RDMA ports are not active; NCCL does not use them.",
+                 "DOWN: no cable, no peer, or switched off (unused ports are normal). INIT: no "
+                 "subnet manager reaches an InfiniBand port.",
+                 "`ibstat` shows the physical state: Polling is no cable or peer, Disabled is "
+                 "switched off. For INIT start or reach the subnet manager."},
+    FindingEntry{
+        "topo.roce-unprotected", Severity::kInfo, Layer::kRdma,
+        "Nothing on this host shows PFC or ECN on an active RoCE port.",
+        "Neither is set up, or no congestion came since the counters began.",
+        "Check `mlnx_qos -i IFACE` (PFC) and the switch; without both, many senders to one "
+        "receiver lose packets, and collectives collapse above a few nodes."},
+    FindingEntry{"topo.gid-index", Severity::kWarning, Layer::kRdma,
+                 "The GID that RoCE would use is empty, link-local or RoCE v1.",
+                 "NCCL_IB_GID_INDEX is set to an index of another host, or the interface has no "
+                 "address. NCCL before 2.21 takes index 0.",
+                 "Unset NCCL_IB_GID_INDEX (2.21 and later choose by themselves), or set the index "
+                 "that `show_gids` prints with v2 and an IPv4 address; give the interface one."},
+    FindingEntry{"topo.memlock-low", Severity::kWarning, Layer::kRdma,
+                 "The limit of locked memory is too low for RDMA.",
+                 "The default of the distribution, of the scheduler's daemon or of the container.",
+                 "`memlock unlimited` in /etc/security/limits.d, LimitMEMLOCK=infinity of the "
+                 "daemon (slurmd, docker), `docker run --ulimit memlock=-1`."},
     FindingEntry{"topo.vm-hides-tree", Severity::kInfo, Layer::kTopology,
                  "The machine is virtual and does not show the PCIe tree below it.",
                  "Pass-through puts every device on bus 00 of the guest, without switches, link "
@@ -121,6 +174,10 @@ constexpr std::array kCaveats = {
     CaveatEntry{"topo.diff-sources", "The machines were described by different kinds of source.",
                 "Take the same kind of output on every machine; what only one kind says is not "
                 "compared."},
+    CaveatEntry{"topo.sources-disagree",
+                "Two sources say different things of one device; the first is believed.",
+                "Make both anew on the same machine at the same time; a file of another host or of "
+                "before a reboot is the usual cause."},
     CaveatEntry{"topo.tree-hidden", "A virtual machine hides the PCIe tree.",
                 "Run on the host, or use the topology file of the cloud."},
     CaveatEntry{"nccl.setting-unused",

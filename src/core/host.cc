@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace comm_probe::core {
 namespace {
@@ -23,6 +24,11 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
   return value;
 }
 
+std::string without_end(std::string content) {
+  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
+  return content;
+}
+
 std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -33,8 +39,7 @@ std::optional<std::string> read_file(const std::string& path) {
     content.append(block.data(), static_cast<std::size_t>(file.gcount()));
   }
   if (file.bad()) return std::nullopt;
-  while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
-  return content;
+  return without_end(std::move(content));
 }
 
 }  // namespace
@@ -50,16 +55,29 @@ Result<Host> Host::recorded(const std::string& root) {
   }
   Host host;
   host.root_ = root;
+  host.name_ = root;
   std::ifstream environment(root + "/environment");
-  for (std::string line; std::getline(environment, line);) {
-    const std::size_t equals = line.find('=');
-    if (equals != std::string::npos)
-      host.environment_[line.substr(0, equals)] = line.substr(equals + 1);
-  }
+  host.read_environment(environment);
   return host;
 }
 
-std::string Host::name() const { return is_real() ? "this machine" : root_; }
+Host Host::archived(std::string name, Archive archive) {
+  Host host;
+  host.name_ = std::move(name);
+  std::istringstream environment(archive.read("environment").value_or(""));
+  host.read_environment(environment);
+  host.archive_ = std::make_shared<const Archive>(std::move(archive));
+  return host;
+}
+
+void Host::read_environment(std::istream& lines) {
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) environment_[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+}
+
+std::string Host::name() const { return is_real() ? "this machine" : name_; }
 
 std::string Host::place(const std::string& path) const {
   if (is_real()) return path;
@@ -71,6 +89,12 @@ std::string Host::place(const std::string& path) const {
 }
 
 std::optional<std::string> Host::read(const std::string& path) const {
+  if (archive_) {
+    auto content = archive_->read(path);
+    if (!content) return std::nullopt;
+    content->resize(std::min(content->size(), kLargestFile));
+    return without_end(std::move(*content));
+  }
   return read_file(place(path));
 }
 
@@ -80,6 +104,7 @@ std::optional<std::int64_t> Host::read_integer(const std::string& path) const {
 }
 
 std::vector<std::string> Host::list(const std::string& path) const {
+  if (archive_) return archive_->list(path);
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(place(path), error);
@@ -90,11 +115,13 @@ std::vector<std::string> Host::list(const std::string& path) const {
 }
 
 bool Host::exists(const std::string& path) const {
+  if (archive_) return archive_->exists(path);
   std::error_code error;
   return fs::exists(place(path), error);
 }
 
 std::optional<std::string> Host::link_target(const std::string& path) const {
+  if (archive_) return archive_->link_target(path);
   std::error_code error;
   const fs::path target = fs::read_symlink(root_ + path, error);
   if (error) return std::nullopt;

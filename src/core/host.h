@@ -1,14 +1,17 @@
 // All contact with the machine: files below /sys and /proc, environment, clock. A recorded machine
 // (a folder with sys/, proc/, and optionally `environment` with NAME=VALUE lines) answers the same
-// questions, so that it replays everything.
+// questions, so that it replays everything; so does a tar of such a folder (`topo record`).
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/archive.h"
 #include "core/result.h"
 
 namespace comm_probe::core {
@@ -18,10 +21,12 @@ class Host {
   static Host real();
   // Fails where `root` is not a directory.
   static Result<Host> recorded(const std::string& root);
+  // `name` is that of the file.
+  static Host archived(std::string name, Archive archive);
 
   // False for a recorded machine: nobody measures or binds threads on it.
-  bool is_real() const { return root_.empty(); }
-  // "this machine" or the folder.
+  bool is_real() const { return root_.empty() && !archive_; }
+  // "this machine", the folder or the file.
   std::string name() const;
 
   // `path` is absolute as on the machine: "/sys/devices/system/cpu/online".
@@ -41,13 +46,21 @@ class Host {
   // The home directory of a user (without one: of this process) in the password database; of a
   // recorded machine its HOME.
   std::optional<std::string> home(std::optional<unsigned> user) const;
+  // What a command prints on standard output, at most 8 MiB of it; nothing where there is no such
+  // command, or it fails or takes longer than 20 s. A recorded machine has it in a file
+  // "commands/nvidia-smi_topo_-m.txt".
+  std::optional<std::string> output(const std::vector<std::string>& command) const;
+  static std::string output_path(const std::vector<std::string>& command);
 
  private:
   // Where `path` really is; empty where a recorded machine's link leads out of its folder: this
   // machine's files must not pass for those of another.
   std::string place(const std::string& path) const;
+  void read_environment(std::istream& lines);
 
   std::string root_ = {};
+  std::string name_ = {};
+  std::shared_ptr<const Archive> archive_ = {};
   std::map<std::string, std::string> environment_ = {};
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/topo_rules.h"
+#include "diagnose/topo_fact_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -22,6 +22,15 @@ constexpr Rule kRules[] = {
     {"NIC ports fit their slots", nic_fits_slot},
     {"GPUs have slots alike", slots_alike},
     {"the PCIe tree is visible", tree_visible},
+    {"PCIe links run at what both ends can do", links_at_full},
+    {"all NVLinks are active", nvlinks_active},
+    {"the driver allows P2P", driver_allows_peers},
+    {"switches pass peer traffic (ACS)", switches_pass_peers},
+    {"the IOMMU does not translate", iommu_passes},
+    {"RDMA ports are active", ports_ready},
+    {"RoCE is lossless or backs off (PFC, ECN)", roce_protected},
+    {"the GID of RoCE is routable", gid_usable},
+    {"memory can be locked for RDMA", memory_lockable},
 };
 
 std::string outcome_of(const RuleAnswer& answer) {

@@ -139,7 +139,7 @@ namespace {
 
 // A matrix that does not show every pair of GPU and NIC.
 bool is_cut(const Survey& survey) {
-  if (survey.kind != "nvidia-smi-topo") return false;
+  if (survey.machine) return false;
   for (const int gpu : survey.of(Kind::kGpu))
     for (const int nic : survey.of(Kind::kNic))
       if (survey.road(gpu, nic) == nullptr) return true;
@@ -287,21 +287,24 @@ RuleAnswer slots_alike(const Survey& survey) {
 
 namespace {
 
-// Physical GPUs stand behind a root port, so never on bus 00; and their slot has a width.
-bool looks_virtual(const SurveyDevice& gpu) {
+// Physical GPUs stand behind a root port, so never on bus 00; and their slot has a width, unless
+// the processor itself says that a hypervisor runs below.
+bool looks_virtual(const Survey& survey, const SurveyDevice& gpu) {
+  const auto& is_virtual = survey.facts.virtual_machine;
   const std::size_t colon = gpu.bus_id.find(':');
   const bool is_on_bus_0 =
       colon != std::string::npos && gpu.bus_id.compare(colon + 1, 3, "00:") == 0;
-  return is_on_bus_0 && gpu.is_on_root && gpu.slot.width == 0;
+  return is_on_bus_0 && gpu.is_on_root &&
+         (gpu.slot.width == 0 || (is_virtual && is_virtual->value));
 }
 
 }  // namespace
 
 RuleAnswer tree_visible(const Survey& survey) {
-  if (survey.kind != "nccl-topology") return {.unknown = "it shows no tree"};
+  if (!survey.machine) return {.unknown = "it shows no tree"};
   std::vector<int> hidden;
   for (const int gpu : survey.of(Kind::kGpu))
-    if (looks_virtual(survey.device(gpu))) hidden.push_back(gpu);
+    if (looks_virtual(survey, survey.device(gpu))) hidden.push_back(gpu);
   bool knows_numa = true;
   for (const int cpu : survey.of(Kind::kCpu))
     knows_numa = knows_numa && survey.device(cpu).numa.value_or(-1) >= 0;

@@ -1,16 +1,26 @@
+#include <algorithm>
+
 #include "core/finding_table.h"
 #include "topology/assemble.h"
 #include "topology/host_readers.h"
 #include "topology/readers/nvml.h"
 #include "topology/readers/sysfs.h"
+#include "topology/saved_topology.h"
 #include "topology/survey.h"
 
 namespace comm_probe::topology {
 namespace {
 
+// Of a recorded machine what NVML said when it was recorded.
+core::Result<HostFacts> ask_driver(const core::Host& host) {
+  if (host.is_real()) return read_nvml();
+  const auto text = host.read("/nvml.json");
+  if (!text) return core::missing_error("the recording holds no answer of NVML");
+  return read_saved_facts(host.name() + "/nvml.json", *text);
+}
+
 void read_driver(const core::Host& host, HostFacts& facts) {
-  if (!host.is_real()) return;
-  const auto driver = read_nvml();
+  const auto driver = ask_driver(host);
   if (driver) {
     facts.gpus = driver->gpus;
     facts.nvlinks = driver->nvlinks;
@@ -67,7 +77,11 @@ void Survey::add_facts(HostFacts known) {
           gpu.bus_id == device.bus_id)
         device.model = gpu.name;
   }
-  caveats.insert(caveats.end(), known.caveats.begin(), known.caveats.end());
+  for (const core::Caveat& caveat : known.caveats)
+    if (std::none_of(caveats.begin(), caveats.end(), [&](const core::Caveat& other) {
+          return other.id == caveat.id && other.missing == caveat.missing;
+        }))
+      caveats.push_back(caveat);
   facts = std::move(known);
 }
 

@@ -131,4 +131,13 @@ void Reader::numbers(const char* key, std::vector<int>& values) {
       values.push_back(static_cast<int>(*number));
 }
 
+void Reader::texts(const char* key, std::vector<std::string>& values) {
+  const Json* found = array(key);
+  if (found == nullptr) return;
+  for (const Json& element : *found) {
+    if (!element.is_string() || values.size() >= 4096) return fail(key, "expected a list of texts");
+    values.push_back(element.get<std::string>());
+  }
+}
+
 }  // namespace comm_probe::topology::saved

@@ -30,7 +30,7 @@ class Fault {
 class Reader {
  public:
   static constexpr std::size_t kLongestList = 1 << 20;
-  static constexpr std::size_t kLongestText = 4096;
+  static constexpr std::size_t kLongestText = 1 << 20;
 
   Reader(const core::Json& object, std::string where, Fault& fault)
       : object_(object), where_(std::move(where)), fault_(fault) {
@@ -55,6 +55,7 @@ class Reader {
   void hex(const char* key, std::uint64_t& value);
   void letter(const char* key, char& value);
   void numbers(const char* key, std::vector<int>& values);
+  void texts(const char* key, std::vector<std::string>& values);
 
   template <class Enum>
   void word(const char* key, Enum& value, std::span<const char* const> names) {

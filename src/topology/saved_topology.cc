@@ -193,11 +193,7 @@ void SavedSurvey::read_road(const Json& element, const std::string& where) {
   reader.rate("nominal_GBps", road.nominal);
   reader.rate("effective_GBps", road.effective);
   reader.whole("nvlinks", road.nvlinks, 0, 1 << 20);
-  if (const Json* hops = reader.array("hops"))
-    for (const Json& hop : *hops) {
-      if (!hop.is_string() || road.hops.size() >= 256) return reader.fail("hops", "expected names");
-      road.hops.push_back(hop.get<std::string>());
-    }
+  reader.texts("hops", road.hops);
   if (fault_.text() || !from || !to) return;
   if (*from == *to || survey_.road(*from, *to) != nullptr)
     return fault_.say(where, "a path to itself, or a second path of one pair");
@@ -220,6 +216,7 @@ Survey SavedSurvey::read(const Json& result) {
   Reader reader(result, "", fault_);
   reader.text("source", survey_.source);
   reader.text("kind", survey_.kind);
+  reader.texts("beside", survey_.beside);
   read_devices(reader, "gpus", Kind::kGpu);
   read_devices(reader, "nics", Kind::kNic);
   read_devices(reader, "cpus", Kind::kCpu);

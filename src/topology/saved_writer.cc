@@ -129,6 +129,7 @@ core::Json saved_json(HostFacts facts) {
 core::Json saved_json(const Survey& survey) {
   using Kind = SurveyDevice::Kind;
   core::Json result = {{"source", survey.source}, {"kind", survey.kind}};
+  if (!survey.beside.empty()) result["beside"] = survey.beside;
   const std::pair<const char*, Kind> kLists[] = {
       {"gpus", Kind::kGpu}, {"nics", Kind::kNic}, {"cpus", Kind::kCpu}};
   for (const auto& [name, kind] : kLists) {

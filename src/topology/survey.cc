@@ -188,6 +188,16 @@ void Survey::add(Road road) {
   roads.push_back(std::move(road));
 }
 
+void Survey::replace(Road road) {
+  const int at = road_at_[place(road.from, road.to)];
+  roads[static_cast<std::size_t>(at)] = std::move(road);
+}
+
+void Survey::forget_roads() {
+  roads.clear();
+  road_at_.clear();
+}
+
 const Road* Survey::road(int from, int to) const {
   const int at = road_at_.empty() ? -1 : road_at_[place(from, to)];
   return at < 0 ? nullptr : &roads[static_cast<std::size_t>(at)];
@@ -220,6 +230,7 @@ Survey survey_of(const DeviceMatrix& matrix) {
          .numa = device.numa,
          .cpu_affinity = device.cpu_affinity,
          .line = device.line});
+  make_names_unique(survey.devices);
   for (std::size_t a = 0; a < matrix.devices.size(); ++a)
     for (std::size_t b = 0; b < matrix.devices.size(); ++b) {
       const auto& word = matrix.cells[a][b];

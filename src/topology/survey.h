@@ -57,16 +57,20 @@ struct Road {
 };
 
 struct Survey {
-  std::string source = {};  // file name
+  std::string source = {};  // file name; of several that of the one which shows devices and paths
   std::string kind = {};    // "nccl-topology", "nvidia-smi-topo", "this-machine", ...
   std::vector<SurveyDevice> devices = {};
   std::vector<Road> roads = {};  // between GPUs, NICs and from those to CPUs; known ones only
   HostFacts facts = {};
+  std::vector<std::string> beside = {};  // further sources, of which the facts come
   std::vector<core::Caveat> caveats = {};
   std::optional<Machine> machine = {};  // where the source shows a graph
 
   // All devices must be known before the first road.
   void add(Road road);
+  // Puts another road in the place of the one that this pair has.
+  void replace(Road road);
+  void forget_roads();
   // Null where the source says nothing of this pair.
   const Road* road(int from, int to) const;
   std::vector<int> of(SurveyDevice::Kind kind) const;

@@ -6,6 +6,8 @@
 
 #include "recorded_tree.h"
 #include "topology/readers/sysfs.h"
+#include "topology/record.h"
+#include "topology/saved_topology.h"
 #include "topology/survey.h"
 
 namespace comm_probe::topology {
@@ -152,6 +154,30 @@ TEST(HostSurvey, RubbishAndAbsenceAreNoCrash) {
     ASSERT_TRUE(survey.ok()) << name;
     EXPECT_GE(survey->of(SurveyDevice::Kind::kCpu).size(), 1U) << name;
   }
+}
+
+// A recording of a recorded machine, read from its tar, is that machine.
+TEST(Record, ReplaysTheSameSurvey) {
+  RecordedTree tree;
+  tree.four_switches();
+  tree.file("proc/self/limits", "Max locked memory         unlimited            unlimited   bytes");
+  tree.file("proc/cmdline", "root=/dev/secret iommu=pt");
+  tree.file("environment", "NCCL_IB_GID_INDEX=3\nSECRET=x");
+  tree.file("nvml.json",
+            R"({"gpus":[{"index":0,"bus_id":"0000:13:00.0","name":"NVIDIA H100","sm":90}]})");
+  tree.file("commands/nvidia-smi_topo_-m.txt", "GPU0 X");
+  const Recording recording = record_machine(tree.host());
+  EXPECT_THAT(recording.commands, ElementsAre("nvidia-smi topo -m"));
+  core::Input input = core::Input::from_memory("t.tar", recording.archive.tar());
+  auto archive = core::Archive::read_tar(input);
+  ASSERT_TRUE(archive.ok()) << archive.error().one_line();
+  EXPECT_EQ(archive->read("proc/cmdline"), "iommu=pt\n");
+  EXPECT_EQ(archive->read("environment"), "NCCL_IB_GID_INDEX=3\n");
+  const auto again = survey_of(core::Host::archived(tree.path(), std::move(*archive)));
+  const Survey once = survey_of_tree(tree);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(once.device(0).model, "NVIDIA H100");
+  EXPECT_EQ(saved_json(*again), saved_json(once));
 }
 
 TEST(BusId, OneFormForAll) {

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/topo_fact_rules.h"
+
+namespace comm_probe::diagnose {
+
+using core::Basis;
+using core::Confidence;
+using core::Finding;
+using topology::GidEntry;
+using topology::RdmaPortFacts;
+using topology::Survey;
+
+namespace {
+
+std::string port_name(const RdmaPortFacts& port) {
+  return port.port == 1 ? port.device : fmt::format("{}:{}", port.device, port.port);
+}
+
+std::vector<const RdmaPortFacts*> active_roce(const Survey& survey) {
+  std::vector<const RdmaPortFacts*> ports;
+  for (const RdmaPortFacts& port : survey.facts.rdma_ports)
+    if (port.is_active() && port.is_roce()) ports.push_back(&port);
+  return ports;
+}
+
+std::string names_of_ports(const std::vector<const RdmaPortFacts*>& ports) {
+  std::string names;
+  for (const RdmaPortFacts* port : ports) names += (names.empty() ? "" : " ") + port_name(*port);
+  return names;
+}
+
+bool is_link_local(const GidEntry& gid) { return gid.gid.starts_with("fe80"); }
+
+// RoCE v2 and an address that is valid beyond one segment; a source may not say the version.
+bool is_usable(const GidEntry& gid) {
+  return !is_link_local(gid) && (gid.type.empty() || gid.type.find("v2") != std::string::npos);
+}
+
+const GidEntry* gid_at(const RdmaPortFacts& port, int index) {
+  for (const GidEntry& gid : port.gids)
+    if (gid.index == index) return &gid;
+  return nullptr;
+}
+
+// Why an index does not do; empty where it does.
+std::string fault_of(const RdmaPortFacts& port, int index) {
+  const GidEntry* gid = gid_at(port, index);
+  if (gid == nullptr) return "empty";
+  if (is_link_local(*gid)) return "link-local, " + (gid->type.empty() ? "no version" : gid->type);
+  return is_usable(*gid) ? "" : gid->type;
+}
+
+Finding gid_finding(const RdmaPortFacts& port, std::string summary) {
+  Finding finding = core::make_finding("topo.gid-index", std::move(summary));
+  finding.evidence = {port.from};
+  for (const GidEntry& gid : port.gids)
+    if (finding.evidence.size() < 6)
+      finding.evidence.push_back(
+          {port.from.source, {}, fmt::format("GID {} {} {}", gid.index, gid.gid, gid.type)});
+  finding.next = {"show_gids " + port.device, "ibv_devinfo -v -d " + port.device};
+  return finding;
+}
+
+}  // namespace
+
+RuleAnswer ports_ready(const Survey& survey) {
+  const auto& ports = survey.facts.rdma_ports;
+  if (ports.empty()) return {.unknown = "it shows no RDMA port (ibstat, ibv_devinfo)"};
+  std::vector<const RdmaPortFacts*> waiting;
+  std::vector<const RdmaPortFacts*> down;
+  for (const RdmaPortFacts& port : ports) {
+    if (port.state == "INIT" || port.state == "ARMED") waiting.push_back(&port);
+    if (port.state == "DOWN") down.push_back(&port);
+  }
+  RuleAnswer answer;
+  const auto add = [&](const std::vector<const RdmaPortFacts*>& which, core::Severity severity,
+                       const char* why) {
+    if (which.empty()) return;
+    Finding finding = core::make_finding("topo.port-not-active",
+                                         fmt::format("{} of {} RDMA ports {}: {}", which.size(),
+                                                     ports.size(), why, names_of_ports(which)));
+    finding.severity = severity;
+    for (const RdmaPortFacts* port : which)
+      if (finding.evidence.size() < 8) {
+        finding.evidence.push_back(port->from);
+        finding.evidence.back().text =
+            fmt::format("{} {} {}", port_name(*port), port->state, port->physical_state);
+      }
+    finding.confidence = Confidence::kCertain;
+    finding.next = {"ibstat", "ibstatus"};
+    answer.findings.push_back(std::move(finding));
+  };
+  add(waiting, core::Severity::kWarning, "wait for a subnet manager");
+  add(down, core::Severity::kInfo, "are down");
+  return answer;
+}
+
+RuleAnswer roce_protected(const Survey& survey) {
+  const auto ports = active_roce(survey);
+  if (ports.empty()) return {.unknown = "it shows no active RoCE port"};
+  std::vector<const RdmaPortFacts*> bare;
+  bool is_asked = false;
+  for (const RdmaPortFacts* port : ports) {
+    const auto& signs = port->signs;
+    is_asked = is_asked || port->from.source.starts_with("/sys/") || signs.priority_flow_control ||
+               signs.congestion_notification;
+    if (!signs.priority_flow_control.value_or(false) &&
+        !signs.congestion_notification.value_or(false))
+      bare.push_back(port);
+  }
+  if (!is_asked)
+    return {.unknown = "it shows no counters and no settings of RoCE (sysfs of this machine)"};
+  if (bare.empty()) return {};
+  Finding finding = core::make_finding(
+      "topo.roce-unprotected",
+      fmt::format("nothing shows flow control (PFC) or congestion marks (ECN) on {}",
+                  names_of_ports(bare)));
+  finding.evidence = {bare.front()->from};
+  finding.confidence = Confidence::kPossible;
+  finding.next = {"mlnx_qos -i " + (bare.front()->interface.empty() ? std::string("IFACE")
+                                                                    : bare.front()->interface),
+                  "ethtool -S IFACE | grep -e prio -e discard"};
+  return {.findings = {std::move(finding)}};
+}
+
+RuleAnswer gid_usable(const Survey& survey) {
+  const auto ports = active_roce(survey);
+  const auto& index = survey.facts.gid_index;
+  if (ports.empty()) return {.unknown = "it shows no active RoCE port"};
+  RuleAnswer answer;
+  bool is_known = false;
+  for (const RdmaPortFacts* port : ports) {
+    is_known = is_known || !port->gids.empty();
+    if (port->gids.empty()) continue;
+    const bool has_usable = std::any_of(port->gids.begin(), port->gids.end(), is_usable);
+    const std::string fault = index && index->value >= 0 ? fault_of(*port, index->value) : "";
+    if (!has_usable)
+      answer.findings.push_back(gid_finding(
+          *port, fmt::format("{} has no RoCE v2 GID with a routable address: only hosts of one "
+                             "network segment can be reached",
+                             port_name(*port))));
+    else if (!fault.empty()) {
+      answer.findings.push_back(gid_finding(
+          *port,
+          fmt::format("NCCL_IB_GID_INDEX={} is {} on {}", index->value, fault, port_name(*port))));
+      answer.findings.back().evidence.insert(answer.findings.back().evidence.begin(), index->from);
+    }
+  }
+  if (!is_known && index && index->value == 0) {
+    Finding finding = core::make_finding(
+        "topo.gid-index",
+        fmt::format("NCCL_IB_GID_INDEX=0 on RoCE ({}): index 0 is link-local RoCE v1 nearly "
+                    "everywhere",
+                    names_of_ports(ports)));
+    finding.evidence = {index->from};
+    finding.next = {"show_gids"};
+    return {.findings = {std::move(finding)}};
+  }
+  if (!is_known) return {.unknown = "it shows no GIDs (show_gids, ibv_devinfo -v)"};
+  return answer;
+}
+
+RuleAnswer memory_lockable(const Survey& survey) {
+  // A registered buffer is locked: NCCL's own of one communicator with many peers and channels are
+  // hundreds of MiB; the usual defaults are 64 KiB and 8 MiB (rdma.md, 5).
+  const core::Bytes kEnough = core::Bytes::of(1024.0 * 1024 * 1024);
+  const auto& limit = survey.facts.locked_memory;
+  if (!limit) return {.unknown = "it shows no limits (sysfs and /proc of this machine)"};
+  if (survey.facts.rdma_ports.empty()) return {.unknown = "it shows no RDMA port"};
+  if (!limit->value || *limit->value >= kEnough) return {};
+  Finding finding = core::make_finding(
+      "topo.memlock-low",
+      fmt::format("a process may lock {} of memory, RDMA wants no limit: registering fails with "
+                  "\"Cannot allocate memory\", except for root",
+                  core::format_bytes(*limit->value)));
+  finding.observed = core::figure(*limit->value, Basis::kRead, limit->from.source);
+  finding.evidence = {limit->from};
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"ulimit -l", "grep memlock /etc/security/limits.conf /etc/security/limits.d/*"};
+  return {.findings = {std::move(finding)}};
+}
+
+}  // namespace comm_probe::diagnose
