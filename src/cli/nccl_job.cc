@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "core/input.h"
-#include "topology/readers/nccl_xml.h"
+#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -83,7 +83,10 @@ CLI::Option* add_nccl_version(CLI::App& app, std::string& target) {
 }
 
 void NcclJobRequest::add_to(CLI::App& app, Shell& shell) {
-  app.add_option("--topo", topo_, "NCCL topology XML (NCCL_TOPO_DUMP_FILE writes one)")
+  app.add_option(
+         "--topo", topo_,
+         "NCCL topology XML (NCCL_TOPO_DUMP_FILE writes one), the tar of `topo record`, or a "
+         "saved `topo show --json`")
       ->type_name("FILE")
       ->required();
   app.add_option("--nodes", nodes_, "nodes like this one in the job")
@@ -115,10 +118,11 @@ Result<NcclJob> NcclJobRequest::read() const {
   if (!version) return version.error();
   auto input = core::Input::open(topo_);
   if (!input) return input.error();
-  auto reading = topology::read_nccl_xml(*input, *version);
-  if (!reading) return reading.error();
+  auto read = topology::read_job_machine(*input, *version);
+  if (!read) return read.error();
+  topology::MachineReading* reading = &read->reading;
   NcclJob job;
-  job.input = {input->name(), "nccl-topology"};
+  job.input = {input->name(), read->kind};
   job.caveats = std::move(reading->caveats);
   job.environment = *environment;
   job.version = *version;

@@ -207,6 +207,21 @@ TEST(TopoFacts, RoceWithoutAnySign) {
   EXPECT_EQ(verdict.status, 0);  // no evidence is no proof
 }
 
+// As ../shared/data/h200/system/system.txt shows our H200: a guest whose GPU stands on bus 00, with
+// link and width, without bridges and NUMA node.
+TEST(TopoFacts, AVirtualMachineHidesTheTreeAlsoWithWidths) {
+  RecordedTree tree;
+  tree.numa(1);
+  tree.file("proc/cpuinfo",
+            "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 207\n"
+            "flags : fpu hypervisor");
+  tree.pci("pci0000:00/0000:00:06.0", {.code = "0x030200", .vendor = "0x10de", .numa = -1});
+  const Verdict verdict = check(tree);
+  EXPECT_THAT(verdict.ids, ElementsAre("topo.vm-hides-tree"));
+  EXPECT_THAT(verdict.text, HasSubstr("distances in it cannot be trusted"));
+  EXPECT_EQ(verdict.status, 5);
+}
+
 // INDEX.md: t33 faulty links; d09, d10 ACS on; d01, d02 cured, d11 SrcValid only.
 TEST(TopoFacts, FieldFiles) {
   const std::filesystem::path folder = std::filesystem::path(COMM_PROBE_SHARED) / "data/field/topo";
