@@ -7,8 +7,7 @@
 namespace comm_probe::nccl {
 namespace {
 
-constexpr std::uint64_t kLeastTraffic = 16384;  // per channel, bytes
-constexpr std::uint64_t kCellGrain = 16;        // bytes
+constexpr std::uint64_t kCellGrain = 16;  // bytes
 constexpr int kLeastThreads = 96;
 constexpr int kTreeThreads = 640;
 
@@ -98,14 +97,23 @@ struct Spread {
   std::uint64_t first_bytes;  // of the first channel
 };
 
-// A call alone: cells of at least 16 KiB of traffic over the channels, the first one `low` cells,
+// How a call alone is laid over the channels.
+struct SpreadRules {
+  int limit;              // channels it may use
+  int most;               // channels there are
+  std::uint64_t factor;   // traffic per byte
+  std::uint64_t traffic;  // least of a channel
+};
+
+// A call alone: cells of at least the least traffic over the channels, the first one `low` cells,
 // then even ones, the rest on the last.
-Spread spread_over_channels(const Call& call, int limit, int most, std::uint64_t factor) {
+Spread spread_over_channels(const Call& call, const SpreadRules& rules) {
+  const auto [limit, most, factor, least] = rules;
   const std::uint64_t bytes = call.rank_bytes();
-  const std::uint64_t traffic = std::max(kLeastTraffic, bytes * factor);
+  const std::uint64_t traffic = std::max(least, bytes * factor);
   const auto allowed = as_count(std::max(1, std::min(limit, most)));
-  const std::uint64_t per_channel = std::max(kLeastTraffic, traffic / allowed);
-  const std::uint64_t cell = divide_up(divide_up(kLeastTraffic, factor), kCellGrain) * kCellGrain;
+  const std::uint64_t per_channel = std::max(least, traffic / allowed);
+  const std::uint64_t cell = divide_up(divide_up(least, factor), kCellGrain) * kCellGrain;
   const std::uint64_t cells = divide_up(bytes, cell);
   const std::uint64_t whole = std::min(cells, divide_up(per_channel, cell * factor));
   std::uint64_t low = most == 1 ? cells : whole;
@@ -135,8 +143,9 @@ Launch launch_of(const Tuning& tuning, const Call& call, Algorithm algorithm, Pr
   launch.channels = shape.channels;
   ChunkCall chunk{algorithm, protocol, call.function, bytes, shape.channels};
   if (!is_split_evenly(job, algorithm)) {
-    const Spread spread = spread_over_channels(call, shape.channels, kind_channels(job, algorithm),
-                                               traffic_per_byte(job, call.function, protocol));
+    const Spread spread = spread_over_channels(
+        call, {shape.channels, kind_channels(job, algorithm),
+               traffic_per_byte(job, call.function, protocol), tuning.channel_traffic});
     launch.channels = spread.channels;
     chunk.channels = 1;
     chunk.bytes =

@@ -47,6 +47,31 @@ PerMethod<std::int64_t> thread_thresholds(const TuningJob& job) {
   return thresholds;
 }
 
+bool has_form_left(const MethodLists& lists, Function function) {
+  if (function == Function::kBroadcast || function == Function::kReduce)
+    return lists.of(function, Algorithm::kRing) != Allowed::kNo;
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    const bool is_reduce_only = algorithm == Algorithm::kTree ||
+                                algorithm == Algorithm::kCollNetChain ||
+                                algorithm == Algorithm::kNvlsTree;
+    if (is_gathering(function) && is_reduce_only) continue;
+    if (lists.of(function, algorithm) != Allowed::kNo) return true;
+  }
+  return false;
+}
+
+// Releases before 2.24 take Ring where NCCL_ALGO leaves nothing; up to 2.21 with every protocol
+// (NVIDIA/nccl issue 1304).
+void fall_back_to_ring(TuningSettings& settings) {
+  MethodLists& lists = settings.lists;
+  for (const Function function : kAllFunctions) {
+    if (has_form_left(lists, function)) continue;
+    lists.algorithms[index_of(function)][index_of(Algorithm::kRing)] = Allowed::kYes;
+    if (settings.version < topology::NcclVersion{2, 22, 0})
+      lists.protocols[index_of(function)] = default_method_lists().protocols[index_of(function)];
+  }
+}
+
 MethodCost cost_of(const TuningFacts& facts, const Combination& what) {
   MethodCost cost;
   cost.refusal = method_refusal(facts, what);
@@ -102,7 +127,9 @@ Tuning tune(const TuningJob& job) {
   if (job.agreement.ranks <= 1 || job.agreement.nodes < 1) return tuning;
   tuning.thread_thresholds = thread_thresholds(job);
   const TuningConstants constants = tuning_constants(job.settings.version);
-  const TuningFacts facts(job, constants);
+  tuning.channel_traffic = constants.channel_traffic;
+  if (constants.falls_back_to_ring) fall_back_to_ring(tuning.job.settings);
+  const TuningFacts facts(tuning.job, constants);
   for (const Function function : kAllFunctions)
     for (const Algorithm algorithm : kAllAlgorithms)
       for (const Protocol protocol : kAllProtocols)

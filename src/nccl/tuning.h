@@ -52,6 +52,7 @@ struct Tuning {
   TuningJob job = {};
   PerMethod<int> max_threads = {};
   PerMethod<std::int64_t> thread_thresholds = {};  // bytes per thread
+  std::uint64_t channel_traffic = 16384;           // least of a channel, bytes
   std::array<PerMethod<MethodCost>, kFunctions> costs = {};
 
   const MethodCost& cost(Function function, Algorithm algorithm, Protocol protocol) const {

@@ -249,6 +249,10 @@ constexpr TuningChange kChanges[] = {
        c.ll128_any_chip = false;
        c.ll128_c2c_rule = false;
      }},
+    {"at least 32 KiB of traffic per channel",
+     kNone,
+     {2, 29, 0},
+     [](C& c) { c.channel_traffic = 32768; }},
     {"LL128 on mixed chips from 9.0", kNone, {2, 30, 0}, [](C& c) { c.ll128_mixed_chips = true; }},
     {"no NVLS for AllGather and ReduceScatter",
      {2, 19, 0},

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -59,7 +60,8 @@ struct TuningConstants {
   double tree_pattern_share = 0.85;  // all of the NIC's traffic on one GPU
   double pat_share = 0.75;
   double collnet_hopper_share = 0.85;
-  double collnet_per_peer = 0.4;  // us
+  double collnet_per_peer = 0.4;          // us
+  std::uint64_t channel_traffic = 16384;  // least of a channel, bytes
 
   // Which form of a rule holds.
   enum class NvlsRule { kIntra, kNarrower, kShared, kEfficiency };

@@ -161,5 +161,36 @@ TEST(Oracle, TuningAndChoiceFromOurSearch) {
   });
 }
 
+// A public log of NCCL 2.29.7 (public-checks.json, first entry): its table has one digit after the
+// point; 2.29 gives a channel at least 32 KiB of traffic.
+TEST(Oracle, TuningOfAPublicLogOf229) {
+  const fs::path root = fs::path(COMM_PROBE_SHARED) / "data/oracle";
+  if (!fs::exists(root)) GTEST_SKIP() << "no oracle data at " << root;
+  const Json facts = Json::parse(oracle::read_file(root / "public-checks.json"))[0]["facts"];
+  const auto machine = oracle::machine_of(root / "pub-rtx5090-2hosts");
+  const Json file = Json::parse(oracle::read_file(root / "pub-rtx5090-2hosts/n2.json"));
+  const nccl::Tuning tuning = nccl::tune(oracle::plan_of(machine.value(), file).value(),
+                                         nccl::read_tuning_settings({}, {2, 29, 7}).value());
+  for (const char* name : {"AllReduce", "AllGather", "Broadcast"})
+    for (const nccl::Algorithm a : nccl::kAllAlgorithms)
+      for (const nccl::Protocol p : nccl::kAllProtocols) {
+        if (!facts[name].contains(nccl::call_name(a))) continue;
+        const Json& row = facts[name][nccl::call_name(a)];
+        const auto& cost = tuning.cost(nccl::function_from_name(name).value(), a, p);
+        EXPECT_NEAR(cost.latency.us, row["lat"][nccl::index_of(p)].get<double>(), 0.051) << name;
+        EXPECT_NEAR(cost.bandwidth.GBps, row["bw"][nccl::index_of(p)].get<double>(), 0.051) << name;
+      }
+  int calls = 0;
+  for (const auto& [bytes, made] : facts["broadcast_choice"].items()) {
+    const auto choice =
+        choose(tuning, nccl::call_of(nccl::Function::kBroadcast, std::stoull(bytes), 2)).value();
+    EXPECT_EQ(made, Json::array({nccl::call_name(choice.taken.algorithm),
+                                 nccl::call_name(choice.taken.protocol), choice.launch.channels}))
+        << bytes;
+    ++calls;
+  }
+  EXPECT_EQ(calls, 10);
+}
+
 }  // namespace
 }  // namespace comm_probe

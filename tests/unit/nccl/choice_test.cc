@@ -117,6 +117,21 @@ TEST(Choice, NothingLeftIsNcclsError) {
       "was set to Tree");
 }
 
+// Before 2.24 Ring stood in; up to 2.21 even with protocols that were excluded (NVIDIA/nccl issue
+// 1304: NCCL_ALGO=Tree NCCL_PROTO=Simple, a small broadcast ran as Ring LL).
+TEST(Choice, OlderReleasesFallBackToRing) {
+  const auto taken = [](topology::NcclVersion version) {
+    TuningJob job = hopper_job(2, Pattern::kTree);
+    job.settings =
+        read_tuning_settings({{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}}, version).value();
+    return choose(tune(job), {Function::kBroadcast, 6}).value().taken;
+  };
+  EXPECT_EQ(taken({2, 21, 5}).algorithm, Algorithm::kRing);
+  EXPECT_EQ(taken({2, 21, 5}).protocol, Protocol::kLl);
+  EXPECT_EQ(taken({2, 23, 4}).algorithm, Algorithm::kRing);
+  EXPECT_EQ(taken({2, 23, 4}).protocol, Protocol::kSimple);
+}
+
 TEST(Choice, SaysWhyACombinationIsNotTaken) {
   const Tuning tuning = tune(hopper_job(2, Pattern::kTree, {{"NCCL_PROTO", "^LL128"}}));
   const auto choice = choose(tuning, {Function::kAllReduce, 1024});
