@@ -47,7 +47,8 @@ int plan(const Shell& shell, const PlanOptions& options) {
   if (!planned) return shell.fail(planned.error());
   core::Document document =
       plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
-  document.findings = diagnose::judge_plan(*planned, nccl::read_channel_settings(job->environment));
+  document.findings =
+      diagnose::judge_plan(*planned, nccl::read_channel_settings(job->environment, job->version));
   document.inputs = {job->input};
   add_tuning_json(document.result, tune(*planned, *settings));
   document.result["env"] = job->environment;

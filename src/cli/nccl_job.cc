@@ -34,7 +34,8 @@ Result<nccl::JobPlan> NcclJob::plan() const {
   };
   auto reached = nccl::reach_of_job(machine, nccl::read_settings(environment, version), job);
   if (!reached) return in_file(reached.error());
-  auto planned = nccl::plan_job(std::move(*reached), nccl::read_channel_settings(environment));
+  auto planned =
+      nccl::plan_job(std::move(*reached), nccl::read_channel_settings(environment, version));
   if (!planned) return in_file(planned.error());
   return planned;
 }

@@ -262,6 +262,15 @@ Json ring_ends_json(const JobPlan& plan) {
   return all;
 }
 
+// Beyond the oracle: what carries each edge of node 0.
+Json edges_of_node_json(const JobPlan& plan) {
+  Json all = Json::array();
+  for (const nccl::RingEdge& edge : ring_edges(plan))
+    all.push_back(
+        {{"channel", edge.channel}, {"from", edge.from}, {"to", edge.to}, {"via", edge.via}});
+  return all;
+}
+
 }  // namespace
 
 void add_graphs_json(Json& result, const JobPlan& plan, bool is_full) {
@@ -279,6 +288,8 @@ void add_graphs_json(Json& result, const JobPlan& plan, bool is_full) {
   if (plan.connection.nodes() > 1 && plan.job.reach.nets() > 0 &&
       plan.job.reach.gpus() <= kMostGpusOfEnds)
     result["ring_net_node0"] = ring_ends_json(plan);
+  if (is_full || plan.job.reach.gpus() <= kMostGpusOfEnds)
+    result["ring_edges_node0"] = edges_of_node_json(plan);
 }
 
 }  // namespace comm_probe::cli

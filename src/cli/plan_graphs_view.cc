@@ -181,11 +181,6 @@ std::vector<std::string> relaxations(const Graph& graph) {
   return what;
 }
 
-std::string link_text(const nccl::TreeLinks& links, int rank) {
-  std::string text = links.up < 0 ? fmt::format("{}", rank) : fmt::format("{}>{}", rank, links.up);
-  return text;
-}
-
 }  // namespace
 
 std::string search_story(const Graph& graph) {
@@ -219,35 +214,72 @@ void add_graph_blocks(core::Document& document, const JobPlan& plan) {
   document.body.emplace_back(count_rows(plan));
 }
 
+namespace {
+
+// Edges of a channel that are carried alike stand together.
+Table edge_table(const JobPlan& plan) {
+  Table table{.columns = {{"channel"},
+                          {"via", Column::Align::kLeft},
+                          {"edges of node 0", Column::Align::kLeft}},
+              .rows = {}};
+  int channel = -1;
+  for (const nccl::RingEdge& edge : ring_edges(plan)) {
+    const std::string text = fmt::format("{}->{}", edge.from, edge.to);
+    const bool is_next = edge.channel != channel;
+    if (!is_next && table.rows.back()[1] == edge.via) {
+      table.rows.back()[2] += " " + text;
+      continue;
+    }
+    channel = edge.channel;
+    table.rows.push_back({is_next ? fmt::to_string(channel) : "", edge.via, text});
+  }
+  return table;
+}
+
+Table ring_table(const JobPlan& plan) {
+  Table rings{.columns = {{"ring"}, {"ranks", Column::Align::kLeft}}, .rows = {}};
+  for (int channel = 0; channel < plan.connection.search_channels(); ++channel)
+    rings.rows.push_back({fmt::to_string(channel),
+                          fmt::format("{}", fmt::join(plan.connection.ring(channel), " "))});
+  return rings;
+}
+
+std::string tree_text(const std::vector<nccl::TreeLinks>& tree) {
+  std::string text;
+  for (std::size_t rank = 0; rank < tree.size(); ++rank) {
+    text += fmt::format("{}{}", rank == 0 ? "" : " ", rank);
+    if (tree[rank].up >= 0) text += fmt::format(">{}", tree[rank].up);
+  }
+  return text;
+}
+
+Table tree_table(const JobPlan& plan) {
+  Table trees{.columns = {{"tree"}, {"rank>parent", Column::Align::kLeft}}, .rows = {}};
+  std::vector<nccl::ChannelSource> seen;
+  for (std::size_t channel = 0; channel < plan.channels.size(); ++channel) {
+    const nccl::ChannelSource& source = plan.channels[channel];
+    if (std::find(seen.begin(), seen.end(), source) != seen.end()) continue;
+    seen.push_back(source);
+    trees.rows.push_back({fmt::to_string(channel), tree_text(plan.connection.tree(source))});
+  }
+  return trees;
+}
+
+}  // namespace
+
 void add_rings_and_trees(core::Document& document, const JobPlan& plan) {
+  document.details.emplace_back(core::Heading{"What carries the rings"});
+  document.details.emplace_back(edge_table(plan));
   if (plan.connection.ranks() > kMostRanksExplained) {
     document.details.emplace_back(core::Paragraph{
         fmt::format("{} ranks: rings and trees are left out here; --json --full has every one.",
                     plan.connection.ranks())});
     return;
   }
-  Table rings{.columns = {{"ring", Column::Align::kRight}, {"ranks", Column::Align::kLeft}},
-              .rows = {}};
-  for (int channel = 0; channel < plan.connection.search_channels(); ++channel)
-    rings.rows.push_back({fmt::to_string(channel),
-                          fmt::format("{}", fmt::join(plan.connection.ring(channel), " "))});
   document.details.emplace_back(core::Heading{"Rings"});
-  document.details.emplace_back(std::move(rings));
-  Table trees{.columns = {{"tree", Column::Align::kRight}, {"rank>parent", Column::Align::kLeft}},
-              .rows = {}};
-  for (std::size_t channel = 0; channel < plan.channels.size(); ++channel) {
-    if (std::find(
-            plan.channels.begin(), plan.channels.begin() + static_cast<std::ptrdiff_t>(channel),
-            plan.channels[channel]) != plan.channels.begin() + static_cast<std::ptrdiff_t>(channel))
-      continue;
-    const auto links = plan.connection.tree(plan.channels[channel]);
-    std::string text;
-    for (std::size_t rank = 0; rank < links.size(); ++rank)
-      text += (rank == 0 ? "" : " ") + link_text(links[rank], static_cast<int>(rank));
-    trees.rows.push_back({fmt::to_string(channel), text});
-  }
+  document.details.emplace_back(ring_table(plan));
   document.details.emplace_back(core::Heading{"Trees"});
-  document.details.emplace_back(std::move(trees));
+  document.details.emplace_back(tree_table(plan));
 }
 
 }  // namespace comm_probe::cli

@@ -173,10 +173,14 @@ Table every_pair(const Reach& reach) {
 
 }  // namespace
 
+std::string version_text(topology::NcclVersion version) {
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+}
+
 core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions options) {
   const nccl::JobReach& plan = job_plan.job;
   core::Document document{.command = "nccl"};
-  document.result = {{"nccl_version", "2.28.9"},
+  document.result = {{"nccl_version", version_text(plan.reach.settings.version)},
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
   add_graphs_json(document.result, job_plan, options.is_full);

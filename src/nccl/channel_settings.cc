@@ -50,8 +50,10 @@ constexpr Numeric kNumeric[] = {
 
 }  // namespace
 
-ChannelSettings read_channel_settings(const Environment& environment) {
+ChannelSettings read_channel_settings(const Environment& environment,
+                                      topology::NcclVersion version) {
   ChannelSettings settings;
+  settings.version = version;
   for (const Numeric& setting : kNumeric)
     if (const auto value = setting_number(setting_text(environment, setting.name)))
       setting.apply(settings, *value);

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "nccl/setting_text.h"
+#include "topology/nccl_link_rates.h"
 
 namespace comm_probe::nccl {
 
 inline constexpr int kMostChannels = 64;  // NCCL's MAXCHANNELS
 
 struct ChannelSettings {
+  topology::NcclVersion version = {};
   int min_channels = 0;
   int max_channels = kMostChannels;
   int min_ctas = 1;
@@ -28,7 +30,8 @@ struct ChannelSettings {
   int collnet_nodes = 2;                 // NCCL_COLLNET_NODE_THRESHOLD
 };
 
-ChannelSettings read_channel_settings(const Environment& environment);
+ChannelSettings read_channel_settings(const Environment& environment,
+                                      topology::NcclVersion version = {});
 
 // The names that read_channel_settings knows.
 std::vector<std::string> channel_setting_names();

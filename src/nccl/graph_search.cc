@@ -1,7 +1,6 @@
 #include "nccl/graph_search.h"
 
 #include <algorithm>
-#include <array>
 
 #include "nccl/system_facts.h"
 
@@ -11,28 +10,11 @@ namespace {
 using topology::Cpu;
 using topology::PathType;
 
-// NCCL 2.28.9 src/graph/search.cc; older lists: spec part 9.3.
-constexpr std::array kIntra = {40.F, 30.F, 20.F, 18.F, 15.F, 12.F, 10.F,
-                               9.F,  7.F,  6.F,  5.F,  4.F,  3.F};
-constexpr std::array kInter = {48.F, 30.F, 28.F, 24.F, 20.F, 18.F, 15.F, 12.F,  10.F, 9.F,
-                               7.F,  6.F,  5.F,  4.F,  3.F,  2.4F, 1.2F, 0.24F, 0.12F};
-constexpr std::array kIntraSm90 = {60.F, 50.F, 40.F, 30.F, 24.F, 20.F, 15.F, 12.F, 11.F, 6.F, 3.F};
-constexpr std::array kInterSm90 = {48.F, 45.F, 42.F, 40.F, 30.F, 24.F, 22.F,  20.F, 17.5F,
-                                   15.F, 12.F, 6.F,  3.F,  2.4F, 1.2F, 0.24F, 0.12F};
-constexpr std::array kIntraSm100 = {90.F, 80.F, 70.F, 60.F, 50.F, 40.F,
-                                    30.F, 24.F, 20.F, 19.F, 18.F};
-constexpr std::array kInterSm100 = {96.F,  48.F, 45.1F, 42.F, 40.F, 30.F, 24.F, 22.F,  20.F,
-                                    17.5F, 15.F, 12.F,  6.F,  3.F,  2.4F, 1.2F, 0.24F, 0.12F};
-
 constexpr int kBudgetSame = 256;  // steps of one search whose channels all have one order
 constexpr int kBudget = 16384;
-constexpr int kTotalBudget = 1 << 19;  // of all searches for one graph
-constexpr double kLeastOfNextSpeed = 0.49;
 constexpr int kMostNvlsChannels = 32;
 constexpr int kMostDirectChannels = 8;
 constexpr float kFallbackSpeed = 0.1F;
-
-PathType next(PathType type) { return static_cast<PathType>(static_cast<int>(type) + 1); }
 
 int least_sm_of(const Reach& reach) {
   int least = 1 << 20;
@@ -54,12 +36,6 @@ bool is_nvlink_split(const Reach& reach) {
   return std::count_if(members.begin(), members.end(), [](int count) { return count > 1; }) == 2;
 }
 
-bool is_amd(const Reach& reach) {
-  if (reach.cpus() == 0) return false;
-  const Cpu& cpu = reach.machine.node(reach.cpu_node(0)).as<Cpu>();
-  return cpu.arch == Cpu::Arch::kX86 && cpu.vendor == Cpu::Vendor::kAmd;
-}
-
 // The net with plugin index 0 on the first host; -1 where there is none.
 int net_of_id_0(const Reach& reach) {
   for (int net = 0; net < reach.nets(); ++net)
@@ -69,12 +45,6 @@ int net_of_id_0(const Reach& reach) {
 
 }  // namespace
 
-std::span<const float> search_speeds(int least_sm, bool is_inter) {
-  if (least_sm >= 100) return is_inter ? std::span<const float>(kInterSm100) : kIntraSm100;
-  if (least_sm >= 90) return is_inter ? std::span<const float>(kInterSm90) : kIntraSm90;
-  return is_inter ? std::span<const float>(kInter) : kIntra;
-}
-
 GraphSearch::GraphSearch(SearchGround& ground, NetLists& nets, GraphRequest request)
     : ground_(ground),
       request_(request),
@@ -83,11 +53,17 @@ GraphSearch::GraphSearch(SearchGround& ground, NetLists& nets, GraphRequest requ
   const SystemFacts facts = system_facts(ground.reach());
   best_path_ = facts.best_path.GBps;
   gpu_total_ = facts.gpu_total.GBps;
-  speeds_ = search_speeds(least_sm_, ground.reach().is_inter());
+  const topology::NcclVersion version = ground.reach().settings.version;
+  speeds_ = search_speeds(version, least_sm_, ground.reach().is_inter());
+  rules_ = search_rules(version);
 }
 
 void GraphSearch::set_limits() {
   const Reach& reach = ground_.reach();
+  if (!rules_.uses_seen_types) {
+    if (reach.gpus() > 1) nearest_intra_ = PathType::kNvl;
+    return;
+  }
   if (reach.gpus() > 1) {
     nearest_intra_ = PathType::kSys;
     farthest_intra_ = PathType::kLoc;
@@ -106,6 +82,7 @@ void GraphSearch::set_limits() {
       nearest_inter_ = std::min(nearest_inter_, reach.gpu_to_net(gpu, net).type);
       farthest_inter_ = std::max(farthest_inter_, reach.gpu_to_net(gpu, net).type);
     }
+  if (rules_.goes_to_sys_before_sm90 && least_sm_ < 90) farthest_inter_ = PathType::kSys;
   farthest_intra_ = farthest_inter_;
 }
 
@@ -166,89 +143,6 @@ void GraphSearch::search() {
     ++effort_.searches_cut;
 }
 
-bool GraphSearch::is_good_enough() const {
-  const GraphTraits& found = best().traits;
-  return budget_left_ == -1 ||
-         static_cast<float>(found.n_channels) * found.bw_inter.GBps >= gpu_total_;
-}
-
-bool GraphSearch::keeps_one_order() {
-  return is_amd(ground_.reach()) && trial().traits.type_intra == PathType::kSys;
-}
-
-bool GraphSearch::differ_by_channel() {
-  GraphTraits& traits = trial().traits;
-  if (!traits.same_channels || keeps_one_order()) return false;
-  traits.same_channels = false;
-  return true;
-}
-
-bool GraphSearch::use_plain_tree() {
-  GraphTraits& traits = trial().traits;
-  if (least_sm_ >= 90 && traits.pattern == Pattern::kBalancedTree) {
-    traits.pattern = Pattern::kTree;
-    return true;
-  }
-  traits.pattern = best().traits.pattern;
-  return false;
-}
-
-bool GraphSearch::go_farther_inside() {
-  GraphTraits& traits = trial().traits;
-  const PathType limit = ground_.reach().is_inter() ? traits.type_inter : farthest_intra_;
-  if (traits.type_intra < limit &&
-      (!has_solution() || traits.type_intra < best().traits.type_intra)) {
-    traits.type_intra = next(traits.type_intra);
-    if (traits.type_intra < PathType::kDis) return true;
-  }
-  traits.type_intra = nearest_intra_;
-  return false;
-}
-
-bool GraphSearch::go_farther_to_nets() {
-  GraphTraits& traits = trial().traits;
-  if (ground_.reach().is_inter() && traits.type_inter < farthest_inter_ &&
-      (!has_solution() || traits.type_inter < best().traits.type_inter ||
-       traits.type_inter < PathType::kPxn)) {
-    traits.type_inter = next(traits.type_inter);
-    if (traits.type_inter < PathType::kDis) return true;
-  }
-  traits.type_inter = nearest_inter_;
-  return false;
-}
-
-bool GraphSearch::cross_nics() {
-  const Pattern pattern = best().traits.pattern;
-  if (cross_nic_ == 2 && trial().traits.cross_nic == 0 &&
-      (pattern == Pattern::kRing || pattern == Pattern::kBalancedTree)) {
-    trial().traits.cross_nic = 2;
-    return true;
-  }
-  trial().traits.cross_nic = cross_nic_ == 1 ? 1 : 0;
-  return false;
-}
-
-bool GraphSearch::slow_down() {
-  if (speed_ + 1 >= speeds_.size()) return false;
-  const float ratio = speeds_[speed_ + 1] / best().traits.bw_inter.GBps;
-  if (has_solution() && static_cast<double>(ratio) <= kLeastOfNextSpeed) return false;
-  set_speed(speed_ + 1);
-  return true;
-}
-
-bool GraphSearch::relax() {
-  if (is_good_enough()) return false;
-  if (differ_by_channel()) return true;
-  trial().traits.same_channels = starts_same_;
-  total_budget_ += budget_left_;
-  if (total_budget_ < 0 && has_solution()) {
-    effort_.total_budget_cut = true;
-    return false;
-  }
-  return use_plain_tree() || go_farther_inside() || go_farther_to_nets() || cross_nics() ||
-         slow_down();
-}
-
 void GraphSearch::duplicate_channels() {
   GraphDraft& draft = channels_.best;
   GraphTraits& traits = draft.traits;
@@ -276,35 +170,25 @@ void GraphSearch::restart_from_best() {
   trial().min_channels = best().traits.n_channels;
 }
 
-bool GraphSearch::speed_up() {
-  if (budget_left_ == 0 || speed_ == 0) return false;
-  GraphTraits& traits = trial().traits;
-  const GraphTraits& found = best().traits;
-  const float faster = speeds_[speed_ - 1];
-  if (traits.pattern == Pattern::kRing) {
-    traits.bw_intra = traits.bw_inter = {faster};
-  } else if (traits.pattern == Pattern::kNvls && traits.bw_inter == found.bw_inter &&
-             traits.bw_inter.GBps < 2 * traits.bw_intra.GBps) {
-    trial().min_channels = trial().max_channels = found.n_channels;
-    traits.bw_inter = {faster};
-  } else if (traits.bw_intra == found.bw_intra && traits.bw_intra.GBps < 2 * traits.bw_inter.GBps) {
-    traits.bw_intra = {faster};
-  } else {
-    return false;
-  }
-  --speed_;
-  return true;
-}
-
 void GraphSearch::fall_back() {
   GraphDraft& draft = channels_.best;
   GraphTraits& traits = draft.traits;
   if (traits.n_channels > 0 || request_.is_collnet || request_.pattern == Pattern::kNvls) return;
   for (int gpu = 0; gpu < draft.gpu_count(); ++gpu)
     draft.row(0)[gpu] = static_cast<std::int16_t>(gpu);
-  draft.net_in(0) = draft.net_out(0) = static_cast<std::int16_t>(net_of_id_0(ground_.reach()));
+  const Reach& reach = ground_.reach();
   traits.bw_intra = traits.bw_inter = {kFallbackSpeed};
   traits.type_intra = traits.type_inter = PathType::kSys;
+  if (rules_.falls_back_without_nic) {
+    draft.net_in(0) = draft.net_out(0) = static_cast<std::int16_t>(net_of_id_0(reach));
+  } else if (reach.nets() == 0) {
+    traits.bw_inter = {0};
+    traits.type_inter = PathType::kDis;
+  } else {
+    NetChoice choice(reach);
+    draft.net_in(0) = static_cast<std::int16_t>(choice.net_of(0, 0).value_or(-1));
+    draft.net_out(0) = static_cast<std::int16_t>(choice.net_of(reach.gpus() - 1, 0).value_or(-1));
+  }
   traits.n_channels = 1;
   effort_.is_fallback = true;
 }
@@ -342,7 +226,7 @@ Graph GraphSearch::run() {
   const bool needs_nvswitch = request_.pattern == Pattern::kNvls;
   if (needs_nvswitch && (!ground_.has_nvswitch() || least_sm_ < 90)) return result();
   set_first_speed();
-  total_budget_ = kTotalBudget;
+  total_budget_ = rules_.total_budget;
   do search();
   while (relax());
   restart_from_best();

@@ -6,9 +6,10 @@
 //   DGX H100, one node: the ring is found at 60 GB/s x 6 and doubled to 12 x 30 GB/s
 #pragma once
 
-#include <span>
+#include <vector>
 
 #include "nccl/channel_search.h"
+#include "nccl/search_rules.h"
 
 namespace comm_probe::nccl {
 
@@ -19,9 +20,6 @@ struct GraphRequest {
   int min_channels = 1;
   int max_channels = 32;
 };
-
-// GB/s per channel that are tried, widest first.
-std::span<const float> search_speeds(int least_sm, bool is_inter);
 
 class GraphSearch {
  public:
@@ -61,7 +59,8 @@ class GraphSearch {
   SearchGround& ground_;
   GraphRequest request_;
   ChannelSearch channels_;
-  std::span<const float> speeds_;
+  std::vector<float> speeds_;  // GB/s, widest first
+  SearchRules rules_ = {};
   int least_sm_ = 0;
   float best_path_ = 0;  // GB/s: the widest single path
   float gpu_total_ = 0;  // GB/s: the most that leaves one GPU

@@ -8,7 +8,7 @@
 //   net_choice.h  which NIC a GPU gets
 //   graph.h       what a search found; what all ranks agree on
 //   graph_search.h, connection.h, channel_counts.h   the search, rings and trees, channels
-//   job_plan.h    all of this for a job
+//   job_plan.h    all of this for a job; ring_edges.h: what carries each edge
 //   algo_lists.h, tuning_settings.h   what the environment allows
 //   tuning.h      the latency and bandwidth of every algorithm and protocol
 //   choice.h      which one a call takes; crossover.h: from which size on
@@ -26,6 +26,7 @@
 #include "nccl/net_choice.h"
 #include "nccl/peer_rules.h"
 #include "nccl/reach.h"
+#include "nccl/ring_edges.h"
 #include "nccl/settings.h"
 #include "nccl/system_facts.h"
 #include "nccl/tuning.h"

@@ -94,6 +94,21 @@ TEST(NcclPlan, GraphsChannelsRingsAndTrees) {
   EXPECT_EQ(result["channels"]["coll"], 2 * search);
 }
 
+// Without P2P host memory is between the GPUs; PHB is beyond PXB: no GPUDirect RDMA.
+TEST(NcclPlan, SaysWhatCarriesEachEdge) {
+  const auto edges =
+      plan({"--nodes", "2", "--env", "NCCL_P2P_DISABLE=1"})["result"]["ring_edges_node0"];
+  ASSERT_EQ(edges.size() % 3, 0U);
+  EXPECT_EQ(edges[0]["via"], "NET/0");
+  EXPECT_EQ(edges[1]["via"], "SHM/direct/direct");
+  EXPECT_EQ(edges[2]["from"], edges[1]["to"]);
+}
+
+TEST(NcclPlan, OtherVersionsHaveOtherRules) {
+  const auto result = plan({"--nodes", "2", "--version", "2.24.3"})["result"];
+  EXPECT_EQ(result["nccl_version"], "2.24.3");
+}
+
 TEST(NcclPlan, SettingsDecideChannels) {
   const auto result = plan({"--nodes", "2", "--env", "NCCL_MIN_NCHANNELS=24", "--env",
                             "NCCL_MAX_NCHANNELS=8"})["result"];
