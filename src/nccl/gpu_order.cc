@@ -48,12 +48,24 @@ void GpuOrder::append_by_net(const NextGpu& next, std::vector<std::int16_t>& lis
     if (!choices_.empty())
       are_equal = are_equal && place.rate == choices_.front().place->rate &&
                   place.hops == choices_.front().place->hops;
-    auto at = choices_.end();
-    while (at != choices_.begin() && (at - 1)->score < choice.score) --at;
-    choices_.insert(at, choice);
+    choices_.push_back(choice);
   }
+  sort_by_score();
   if (next.sort == NetSort::kNearLast && are_equal) std::reverse(choices_.begin(), choices_.end());
   for (const Choice& choice : choices_) list.push_back(choice.place->gpu);
+}
+
+// Highest first, equal ones as they stand; usually they are in order already.
+void GpuOrder::sort_by_score() {
+  constexpr std::size_t kFew = 32;
+  const auto is_higher = [](const Choice& a, const Choice& b) { return a.score > b.score; };
+  if (choices_.size() > kFew) {
+    std::stable_sort(choices_.begin(), choices_.end(), is_higher);
+    return;
+  }
+  for (std::size_t i = 1; i < choices_.size(); ++i)
+    for (std::size_t at = i; at > 0 && is_higher(choices_[at], choices_[at - 1]); --at)
+      std::swap(choices_[at], choices_[at - 1]);
 }
 
 const std::vector<GpuOrder::Place>& GpuOrder::places(int gpu, int net) {

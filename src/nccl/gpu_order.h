@@ -53,6 +53,7 @@ class GpuOrder {
   }
   void append_neighbours(const NextGpu& next, std::vector<std::int16_t>& list);
   void append_by_net(const NextGpu& next, std::vector<std::int16_t>& list);
+  void sort_by_score();
   // `net` -1: without regard to a net.
   const std::vector<Place>& places(int gpu, int net);
   std::vector<Place> make_places(int gpu, int net);
