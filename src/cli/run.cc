@@ -131,9 +131,10 @@ void add_run(CLI::App& root, Shell& shell) {
                                       "with their ledgers beside them, findings")
                       ->group("Measure");
   auto options = std::make_shared<RunOptions>();
-  app->add_flag("--quick", options->is_quick,
-                "fewer sizes and samples: 10 s instead of 30 on a quiet machine, up to three times "
-                "that where all CPUs are busy");
+  app->add_flag(
+      "--quick", options->is_quick,
+      "fewer sizes and samples, 10 s instead of 30: nothing is repeated beyond that, so only "
+      "a very busy machine takes longer");
   app->add_flag("--accept", options->is_acceptance,
                 "a pass/fail list; what is expected is computed for this host");
   app->add_option("--contrast", options->contrast,

@@ -100,7 +100,7 @@ core::Table steps_table(const RunFacts& facts) {
 core::KeyValues explanations(const RunFacts& facts) {
   core::KeyValues pairs;
   for (const WalkStep& step : facts.steps) {
-    if (step.gap && std::abs(*step.gap) <= diagnose::kExplainedGap) continue;
+    if (diagnose::is_as_predicted(step)) continue;
     pairs.rows.emplace_back(step.name, fmt::format("{}", fmt::join(step.explained_by, "; ")));
   }
   return pairs;
@@ -249,11 +249,11 @@ std::string verdict_of(const RunFacts& facts) {
   for (const WalkStep& step : facts.steps) {
     if (!step.gap) continue;
     ++priced;
-    close += std::abs(*step.gap) <= diagnose::kExplainedGap ? 1 : 0;
+    close += diagnose::is_as_predicted(step) ? 1 : 0;
   }
   if (priced == 0) return "no collective could be set beside a ledger here";
-  return fmt::format("{} of {} collectives took what their ledger says, within {}", close, priced,
-                     format_percent(diagnose::kExplainedGap, 2));
+  return fmt::format("{} of {} collectives took what their ledger says, within {} or one flag",
+                     close, priced, format_percent(diagnose::kExplainedGap, 2));
 }
 
 void add_text(const RunFacts& facts, core::Document& document) {

@@ -128,6 +128,10 @@ WalkStep judge_step(const measure::Beside& beside) {
   return step;
 }
 
+bool is_as_predicted(const WalkStep& step) {
+  return step.gap && (std::abs(*step.gap) <= kExplainedGap || is_within_a_flag(step.beside));
+}
+
 bool needs_another_look(const WalkStep& step) {
   return step.gap && *step.gap > kExplainedGap && !step.is_explained;
 }

@@ -38,6 +38,8 @@ struct WalkStep {
 bool is_uneven(const measure::Timing& timing);
 
 WalkStep judge_step(const measure::Beside& beside);
+// Within kExplainedGap, or less than one flag apart; false where there is no ledger.
+bool is_as_predicted(const WalkStep& step);
 // Slower than the ledger without a reason: measured again before it becomes a finding.
 bool needs_another_look(const WalkStep& step);
 // No time is left for that look: one measurement alone is no finding.

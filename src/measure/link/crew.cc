@@ -83,7 +83,7 @@ void end_all(const std::vector<pid_t>& members) {
 core::Error member_failed(int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return core::missing_error("measuring processes did not finish in time",
-                               "is the machine overloaded?");
+                               "is the machine overloaded, or is one of them stopped?");
   return core::missing_error(
       WIFSIGNALED(status)
           ? fmt::format("a measuring process was ended by signal {}", WTERMSIG(status))

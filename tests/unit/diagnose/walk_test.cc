@@ -53,6 +53,8 @@ TEST(Walk, LessThanAFlagApartIsNoGap) {
   tiny.flag_before = tiny.flag_after = Duration::from_ns(31);
   const WalkStep step = judge_step(tiny);
   EXPECT_TRUE(step.is_explained);
+  EXPECT_TRUE(is_as_predicted(step));
+  EXPECT_FALSE(is_as_predicted(judge_step(quiet(16))));
   EXPECT_FALSE(needs_another_look(step));
   EXPECT_TRUE(walk_findings({step}).empty());
   EXPECT_TRUE(walk_caveats({step}).empty());
