@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "topology/readers/sysfs.h"
@@ -91,7 +92,24 @@ void read_details(const core::Host& host, const std::string& folder, PciFunction
   function.numa = small(host.read_integer(folder + "numa_node"));
   function.current = read_link(host, folder, "current");
   function.maximum = read_link(host, folder, "max");
-  if (function.kind == Kind::kBridge) function.access_control = access_control_in(text("config"));
+}
+
+// Of the bridges above GPUs and NICs only: the configuration space of a bridge is 1024 reads over
+// the bus, and a server has a hundred bridges.
+void read_access_controls(const core::Host& host, std::vector<PciFunction>& functions) {
+  std::map<std::string, PciFunction*> by_bus_id;
+  for (PciFunction& function : functions) by_bus_id[function.bus_id] = &function;
+  std::set<std::string> seen;
+  for (const PciFunction& device : functions) {
+    if (device.kind != Kind::kGpu && device.kind != Kind::kNic) continue;
+    auto above = by_bus_id.find(device.above.value_or(""));
+    while (above != by_bus_id.end() && seen.insert(above->first).second) {
+      PciFunction& bridge = *above->second;
+      const auto configuration = host.read("/sys/bus/pci/devices/" + bridge.bus_id + "/config");
+      bridge.access_control = access_control_in(configuration.value_or(""));
+      above = by_bus_id.find(bridge.above.value_or(""));
+    }
+  }
 }
 
 }  // namespace
@@ -118,6 +136,7 @@ std::vector<PciFunction> read_pci_functions(const core::Host& host) {
   }
   std::sort(functions.begin(), functions.end(),
             [](const auto& a, const auto& b) { return a.bus_id < b.bus_id; });
+  read_access_controls(host, functions);
   return functions;
 }
 

@@ -127,9 +127,10 @@ TEST(HostSurvey, AccessControlOfABridge) {
   put(0x148, {0x0d, 0x00, 0x01, 0x00, 0x5f, 0x00, 0x1d, 0x00});
   RecordedTree tree;
   tree.pci("pci0000:10/0000:10:01.0", {});
+  tree.pci("pci0000:10/0000:10:01.0/0000:11:00.0", {.code = "0x030200", .vendor = "0x10de"});
   tree.file("sys/devices/pci0000:10/0000:10:01.0/config", configuration);
   const auto functions = read_pci_functions(tree.host());
-  ASSERT_EQ(functions.size(), 1U);
+  ASSERT_EQ(functions.size(), 2U);
   ASSERT_TRUE(functions[0].access_control.has_value());
   EXPECT_EQ(functions[0].access_control->printed(),
             "SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans-");
@@ -142,6 +143,7 @@ TEST(HostSurvey, ACapabilityListThatGoesRoundEnds) {
   configuration[0x103] = 0x10;  // next 0x100
   RecordedTree tree;
   tree.pci("pci0000:10/0000:10:01.0", {});
+  tree.pci("pci0000:10/0000:10:01.0/0000:11:00.0", {.code = "0x030200", .vendor = "0x10de"});
   tree.file("sys/devices/pci0000:10/0000:10:01.0/config", configuration);
   EXPECT_FALSE(read_pci_functions(tree.host())[0].access_control.has_value());
 }
