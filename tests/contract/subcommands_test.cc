@@ -115,13 +115,16 @@ void expect_contract(const BinaryRun& run, const std::string& command) {
   EXPECT_EQ(run.status, demanded_status(document)) << run;
 }
 
-// The examples of what measures take their time: they are not run here.
+// The examples of what measures take their time: they are not run here. The others write files
+// (--output topo.xml): they run in a folder of their own.
 TEST(Subcommands, ExamplesKeepTheContract) {
+  const std::string folder = testing::TempDir() + "/examples" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
   int documents = 0;
   for (const Subcommand& subcommand : subcommands()) {
     if (subcommand.group == "Measure") continue;
     for (const std::string& example : examples(subcommand)) {
-      const BinaryRun run = run_shell("\"$COMM_PROBE\" --json " + example);
+      const BinaryRun run = run_shell("cd '" + folder + "' && \"$COMM_PROBE\" --json " + example);
       EXPECT_THAT(run.err, testing::Not(HasSubstr("--help"))) << "the example is no usage\n" << run;
       if (example.find('|') == std::string::npos && example.find("--topo") == std::string::npos)
         expect_contract(run, subcommand.words.front());
@@ -129,6 +132,7 @@ TEST(Subcommands, ExamplesKeepTheContract) {
     }
   }
   EXPECT_GE(documents, 1);
+  std::filesystem::remove_all(folder);
 }
 
 // What measures, in its quickest form.
