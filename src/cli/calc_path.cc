@@ -5,6 +5,7 @@
 
 #include "catalog/catalog.h"
 #include "cli/calc.h"
+#include "cli/catalog_option.h"
 #include "core/units.h"
 #include "model/rdma_paths.h"
 
@@ -23,6 +24,7 @@ using model::PathMachine;
 using Align = core::Column::Align;
 
 struct PathFlags {
+  CatalogOption catalog = {};
   std::string gpu = {};
   std::string nic = {};
   std::optional<int> pcie = {};
@@ -49,14 +51,14 @@ struct NicChoice {
 };
 
 // A port rate ("NDR", "400GbE"), a NIC of the catalog ("ConnectX-7") or a bandwidth ("400Gb/s").
-core::Result<NicChoice> choose_nic(const std::string& name) {
+core::Result<NicChoice> choose_nic(const catalog::Catalog& catalog, const std::string& name) {
   using model::Transport;
   if (const catalog::NetworkRate* rate = catalog::find_network_rate(name))
     return NicChoice{rate->data,
                      rate->rate_text.empty() ? Transport::kRoce : Transport::kInfiniBand,
                      {},
                      std::string(rate->source)};
-  if (const catalog::Nic* nic = catalog::Catalog::builtin().find_nic(name))
+  if (const catalog::Nic* nic = catalog.find_nic(name))
     return NicChoice{nic->rate(),
                      nic->pci_class == "0x020000" ? Transport::kRoce : Transport::kInfiniBand,
                      nic->pcie, nic->source};
@@ -84,10 +86,12 @@ struct Subject {
   PathMachine machine = {};
 };
 
-core::Result<Subject> subject_of(const PathFlags& flags) {
-  const auto gpu = catalog::Catalog::builtin().gpu(flags.gpu);
+core::Result<Subject> subject_of(PathFlags& flags) {
+  const auto catalog = flags.catalog.load();
+  if (!catalog) return catalog.error();
+  const auto gpu = (*catalog)->gpu(flags.gpu);
   if (!gpu) return gpu.error();
-  const auto nic = choose_nic(flags.nic);
+  const auto nic = choose_nic(**catalog, flags.nic);
   if (!nic) return nic.error();
   const auto generation = generation_of(flags, **gpu);
   if (!generation) return generation.error();
@@ -249,7 +253,7 @@ std::string sentence(const Subject& subject, const PathLedger& direct) {
   return text;
 }
 
-int calc_path(const Shell& shell, const PathFlags& flags) {
+int calc_path(const Shell& shell, PathFlags& flags) {
   const auto subject = subject_of(flags);
   if (!subject) return shell.fail(subject.error());
   std::vector<PathLedger> ledgers;
@@ -259,11 +263,18 @@ int calc_path(const Shell& shell, const PathFlags& flags) {
     ledgers.push_back(std::move(ledger).value());
   }
   Document document{.command = "calc"};
+  if (const auto input = flags.catalog.input()) document.inputs = {*input};
   document.result = subject_json(*subject);
   document.result["paths"] = Json::array();
-  for (const PathLedger& ledger : ledgers)
-    document.result["paths"].push_back(path_json(ledger, subject->machine));
-  document.verdict = sentence(*subject, ledgers.back());
+  // The three paths of the contract; GPUDirect RDMA past the switch stands beside them.
+  for (const PathLedger& ledger : ledgers) {
+    Json json = path_json(ledger, subject->machine);
+    if (ledger.counts.path == model::DataPath::kRdmaAcross)
+      document.result["gdr_through_cpu"] = std::move(json);
+    else
+      document.result["paths"].push_back(std::move(json));
+  }
+  document.verdict = sentence(*subject, ledgers[2]);
   document.body = {paths_table(ledgers), core::Heading{"Per byte, on one end"},
                    counts_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
   document.details = {core::Heading{"Every ceiling"}, ceilings_table(ledgers)};
@@ -303,6 +314,7 @@ void add_calc_path(CLI::App& calc, Shell& shell) {
   app->add_option("--pcie", flags->pcie, "PCIe generation of every link (default: the GPU's)")
       ->type_name("GEN");
   add_machine_flags(*app, *flags);
+  flags->catalog.add_to(*app);
   app->footer("Example:\n  comm-probe calc path --gpu A100 --nic NDR --pcie 4");
   shell.add_common_flags(*app);
   app->callback(

@@ -8,6 +8,7 @@
 #include "cli/plan_graphs_json.h"
 #include "cli/plan_graphs_view.h"
 #include "cli/plan_json.h"
+#include "cli/policy_view.h"
 #include "core/units.h"
 
 namespace comm_probe::cli {
@@ -183,6 +184,8 @@ core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions opti
   document.result = {{"nccl_version", version_text(plan.reach.settings.version)},
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
+  const std::vector<PolicyLine> policy = policy_lines(plan);
+  document.result["policy"] = policy_json(policy);
   add_graphs_json(document.result, job_plan, options.is_full);
   document.verdict = verdict_of(job_plan);
   if (plan.before_trim)
@@ -196,6 +199,8 @@ core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions opti
     document.body.emplace_back(core::Heading{"GPU pairs of a node"});
     document.body.emplace_back(pair_table(whole));
   }
+  document.body.emplace_back(core::Heading{"Rules"});
+  document.body.emplace_back(policy_block(policy));
   add_graph_blocks(document, job_plan);
   document.body.emplace_back(core::Paragraph{
       "GB/s is what NCCL reckons with: the narrowest link of the path, one direction. "

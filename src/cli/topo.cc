@@ -7,6 +7,7 @@
 #include "cli/facts_view.h"
 #include "cli/subcommands.h"
 #include "cli/topo_drawing.h"
+#include "cli/topo_policy.h"
 #include "cli/topo_source.h"
 #include "cli/topo_verbs.h"
 #include "cli/topo_view.h"
@@ -37,6 +38,7 @@ struct TopoOptions {
   std::string svg = {};    // of show
   bool wants_net = false;  // of check
   std::string watch = {};  // of check
+  int nodes = 2;           // of check
 };
 
 int show(const Shell& shell, const TopoOptions& options) {
@@ -123,14 +125,15 @@ int check(const Shell& shell, const TopoOptions& options) {
   const auto survey = load_survey(options.from);
   if (!survey) return shell.fail(survey.error());
   core::Document document = document_of(*survey);
-  const diagnose::TopoJudgement judgement = diagnose::judge_topology(*survey);
+  diagnose::TopoJudgement judgement = diagnose::judge_topology(*survey);
+  document.result = {{"source", survey->source}, {"kind", survey->kind}};
+  add_policy(*survey, options.nodes, judgement, document);
+  document.result["checked"] = judgement.checked;
   document.findings = judgement.findings;
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
                           judgement.caveats.end());
-  document.result = {
-      {"source", survey->source}, {"kind", survey->kind}, {"checked", judgement.checked}};
   document.verdict = survey_summary(*survey) + ": " + judgement.verdict();
-  document.body = checked_blocks(judgement);
+  for (core::Block& block : checked_blocks(judgement)) document.body.push_back(std::move(block));
   return shell.finish(document);
 }
 
@@ -180,6 +183,10 @@ void add_topo(CLI::App& root, Shell& shell) {
       sub->add_option("--svg", options->svg, "also draw it, problems in red, into this SVG file")
           ->type_name("FILE");
     if (verb.action == check) {
+      sub->add_option("--nodes", options->nodes, "nodes like this one in a job, for NCCL's rules")
+          ->check(CLI::Range(1, 100000))
+          ->type_name("N")
+          ->capture_default_str();
       sub->add_flag("--net", options->wants_net, "also between machines (a later release)");
       sub->add_option("--watch", options->watch, "look again every T (a later release)")
           ->type_name("T");

@@ -6,6 +6,24 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array kFindings = {
+    FindingEntry{"topo.fabric-not-ready", Severity::kError, Layer::kHardware,
+                 "The NVLink fabric of a GPU is not set up.",
+                 "The fabric manager is not running, has another version than the driver, or found "
+                 "a failed NVSwitch.",
+                 "Start or restart nvidia-fabricmanager and read its log; CUDA programs fail with "
+                 "error 802 until the state is completed."},
+    FindingEntry{"topo.gdr-no-module", Severity::kWarning, Layer::kRdma,
+                 "GPUDirect RDMA has neither of the two things that can carry it.",
+                 "nvidia_peermem is not loaded and the driver is not the open one.",
+                 "`modprobe nvidia_peermem` (and load it at boot), or install the open kernel "
+                 "modules: NCCL then uses DMA-BUF from kernel 5.12 on."},
+    FindingEntry{
+        "topo.nic-other-numa", Severity::kInfo, Layer::kTopology,
+        "NCCL gives a GPU a NIC that hangs on another NUMA node.",
+        "The box has no NIC there, or a wider path leads to the far one.",
+        "Nothing is broken; expect the bandwidth of the link between the CPUs. Start ranks "
+        "on the NUMA node of their GPU, or leave such GPUs out of jobs over several "
+        "nodes."},
     FindingEntry{"topo.nvlink-incomplete", Severity::kError, Layer::kHardware,
                  "A GPU lacks NVLink to GPUs that the others of the same machine reach by it.",
                  "The GPU is off the NVLink fabric: fabric manager not running or started before "
@@ -159,6 +177,12 @@ constexpr std::array kFindings = {
 };
 
 constexpr std::array kCaveats = {
+    CaveatEntry{
+        "topo.template", "A topology file has no gpu elements, as the files that clouds ship.",
+        "Let NCCL write the whole topology on the machine: NCCL_TOPO_DUMP_FILE=topo.xml with "
+        "any NCCL program."},
+    CaveatEntry{"topo.plan-refused", "NCCL's decisions on this machine could not be derived.",
+                "The message says why; `comm-probe nccl plan --topo FILE` shows the same."},
     CaveatEntry{"topo.driver-silent", "The GPU driver could not be asked (NVML).",
                 "Run where `nvidia-smi` works; in a container pass the GPUs and the driver's "
                 "libraries in (--gpus all)."},

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "diagnose/topo_fact_rules.h"
+#include "diagnose/topo_gpu_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -14,6 +15,7 @@ struct Rule {
   RuleAnswer (*apply)(const topology::Survey&);
 };
 constexpr Rule kRules[] = {
+    {"the file shows the GPUs themselves", elements_present},
     {"every GPU has the NVLinks that the others have", nvlink_complete},
     {"every NVLink pair has the same number of links", nvlink_even},
     {"every GPU reaches a NIC", nic_reached},
@@ -31,28 +33,31 @@ constexpr Rule kRules[] = {
     {"RoCE is lossless or backs off (PFC, ECN)", roce_protected},
     {"the GID of RoCE is routable", gid_usable},
     {"memory can be locked for RDMA", memory_lockable},
+    {"the NVLink fabric is ready", fabric_ready},
+    {"GPUDirect RDMA has its kernel module", gdr_possible},
 };
 
 std::string outcome_of(const RuleAnswer& answer) {
   if (answer.unknown) return "not known from this source: " + *answer.unknown;
+  if (answer.idle) return "does not apply: " + *answer.idle;
   if (answer.findings.empty()) return "fine";
   return answer.findings.front().severity == core::Severity::kInfo ? "see above" : "wrong";
 }
 
 }  // namespace
 
+void TopoJudgement::add(const std::string& what, const RuleAnswer& answer) {
+  const std::string outcome = outcome_of(answer);
+  rules.push_back({what, outcome});
+  checked.push_back({{"rule", what}, {"outcome", outcome}});
+  findings.insert(findings.end(), answer.findings.begin(), answer.findings.end());
+  blamed.insert(blamed.end(), answer.blamed.begin(), answer.blamed.end());
+  caveats.insert(caveats.end(), answer.caveats.begin(), answer.caveats.end());
+}
+
 TopoJudgement judge_topology(const topology::Survey& survey) {
   TopoJudgement judgement;
-  for (const Rule& rule : kRules) {
-    const RuleAnswer answer = rule.apply(survey);
-    const std::string outcome = outcome_of(answer);
-    judgement.rules.push_back({rule.what, outcome});
-    judgement.checked.push_back({{"rule", rule.what}, {"outcome", outcome}});
-    judgement.findings.insert(judgement.findings.end(), answer.findings.begin(),
-                              answer.findings.end());
-    judgement.blamed.insert(judgement.blamed.end(), answer.blamed.begin(), answer.blamed.end());
-    judgement.caveats.insert(judgement.caveats.end(), answer.caveats.begin(), answer.caveats.end());
-  }
+  for (const Rule& rule : kRules) judgement.add(rule.what, rule.apply(survey));
   return judgement;
 }
 

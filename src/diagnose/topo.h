@@ -20,8 +20,9 @@
 namespace comm_probe::diagnose {
 
 struct CheckedRule {
-  std::string what = {};     // "NVLink between all GPUs"
-  std::string outcome = {};  // "fine", "1 finding", "not known from this source: no bus ids"
+  std::string what = {};  // "NVLink between all GPUs"
+  std::string outcome =
+      {};  // "fine", "wrong", "does not apply: ...", "not known from this source: ..."
 };
 
 // A device that an error or a warning is about, for a drawing.
@@ -31,6 +32,8 @@ struct Blame {
   Part part = Part::kDevice;
 };
 
+struct RuleAnswer;
+
 struct TopoJudgement {
   std::vector<core::Finding> findings = {};
   std::vector<Blame> blamed = {};
@@ -38,6 +41,7 @@ struct TopoJudgement {
   std::vector<CheckedRule> rules = {};
   core::Json checked = core::Json::array();
 
+  void add(const std::string& what, const RuleAnswer& answer);
   // "nothing wrong found", "1 error, 2 warnings"
   std::string verdict() const;
   std::vector<std::pair<std::string, std::string>> checked_rows() const;

@@ -76,10 +76,34 @@ Value most_common(const std::map<int, Value>& values) {
 
 }  // namespace
 
+// A file without gpu elements, as clouds ship them, shows GPUs by their PCI class alone.
+static bool is_template(const Survey& survey) {
+  if (survey.kind != "nccl-topology") return false;
+  for (const int gpu : survey.of(Kind::kGpu))
+    if (survey.device(gpu).rank || survey.device(gpu).sm) return false;
+  return true;
+}
+
+RuleAnswer elements_present(const Survey& survey) {
+  if (!is_template(survey)) return {};
+  const bool has_gpus = !survey.of(Kind::kGpu).empty();
+  return {
+      .caveats = {core::make_caveat(
+          "topo.template",
+          has_gpus ? "the gpu elements of this topology file (a template): NVLinks, ranks, ports"
+                   : "the GPUs and NICs of this topology file (a template without PCI classes)",
+          has_gpus ? "only the PCIe tree is judged" : "nothing is judged")},
+      .unknown = "it has no gpu elements"};
+}
+
 RuleAnswer nvlink_complete(const Survey& survey) {
+  if (is_template(survey)) return {.unknown = "it has no gpu elements"};
   const std::map<int, int> peers = nvlink_peers(survey);
-  if (peers.size() < 3) return {.unknown = "fewer than three GPUs with all their pairs"};
+  if (peers.size() < 3) return {.idle = "fewer than three GPUs with all their pairs"};
   const int usual = most_common(peers);
+  const bool has_any =
+      std::any_of(peers.begin(), peers.end(), [](const auto& own) { return own.second > 0; });
+  if (!has_any) return {.idle = "no NVLink"};
   RuleAnswer answer;
   for (const auto& [gpu, count] : peers) {
     if (count >= usual) continue;
@@ -105,18 +129,19 @@ RuleAnswer nvlink_complete(const Survey& survey) {
 // Only where every pair has NVLink: in a mesh of several kinds of pairs the numbers differ by
 // design.
 RuleAnswer nvlink_even(const Survey& survey) {
+  if (is_template(survey)) return {.unknown = "it has no gpu elements"};
   const std::vector<int> gpus = survey.of(Kind::kGpu);
   std::map<int, int> least;
   for (const int gpu : gpus)
     for (const int other : gpus) {
       const Road* road = other == gpu ? nullptr : survey.road(gpu, other);
       if (other != gpu && (road == nullptr || road->type != PathType::kNvl))
-        return {.unknown = "not every pair has NVLink"};
+        return {.idle = "not every pair has NVLink"};
       if (road == nullptr) continue;
       const auto known = least.emplace(gpu, road->nvlinks).first;
       known->second = std::max(known->second, road->nvlinks);
     }
-  if (least.size() < 3) return {.unknown = "fewer than three GPUs"};
+  if (least.size() < 3) return {.idle = "fewer than three GPUs"};
   const int usual = most_common(least);
   RuleAnswer answer;
   for (const auto& [gpu, links] : least) {
@@ -150,7 +175,7 @@ bool is_cut(const Survey& survey) {
 
 RuleAnswer nic_reached(const Survey& survey) {
   if (survey.of(Kind::kNic).empty()) return {.unknown = "it shows no NIC"};
-  if (survey.of(Kind::kGpu).empty()) return {.unknown = "it shows no GPU"};
+  if (survey.of(Kind::kGpu).empty()) return {.idle = "no GPU"};
   if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
   RuleAnswer answer;
   for (const int gpu : survey.of(Kind::kGpu)) {
@@ -166,9 +191,22 @@ RuleAnswer nic_reached(const Survey& survey) {
   return answer;
 }
 
+// Each of them has NVLink to a GPU that is near a NIC.
+static bool are_relayed(const Survey& survey, const std::vector<int>& far) {
+  return std::all_of(far.begin(), far.end(), [&](int gpu) {
+    for (const int other : survey.of(Kind::kGpu)) {
+      const Road* road = survey.road(gpu, other);
+      if (other != gpu && road != nullptr && road->type == PathType::kNvl &&
+          nearest_type(survey, other, Kind::kNic) <= PathType::kPxb)
+        return true;
+    }
+    return false;
+  });
+}
+
 RuleAnswer nic_near(const Survey& survey) {
   const std::vector<int> gpus = survey.of(Kind::kGpu);
-  if (survey.of(Kind::kNic).empty() || gpus.empty()) return {.unknown = "it shows no GPU and NIC"};
+  if (survey.of(Kind::kNic).empty() || gpus.empty()) return {.unknown = "it shows no NIC"};
   if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
   std::vector<int> far;
   for (const int gpu : gpus) {
@@ -188,9 +226,12 @@ RuleAnswer nic_near(const Survey& survey) {
                 "{} of {} GPUs have no NIC at PXB or nearer ({}), although {} NICs are near "
                 "other GPUs",
                 far.size(), gpus.size(), names_of(survey, far), near_nics)
-          : fmt::format("{} of {} GPUs have no NIC at PXB or nearer ({}): NCCL uses no GPUDirect "
-                        "RDMA there by default",
-                        far.size(), gpus.size(), names_of(survey, far)));
+          : fmt::format("{} of {} GPUs have no NIC at PXB or nearer ({}): {}", far.size(),
+                        gpus.size(), names_of(survey, far),
+                        are_relayed(survey, far)
+                            ? "by default only an NVLink neighbour beside a NIC gives them "
+                              "GPUDirect RDMA (PXN)"
+                            : "NCCL uses no GPUDirect RDMA there by default"));
   const int example = far.front();
   for (const int nic : survey.of(Kind::kNic))
     if (const Road* road = survey.road(example, nic); road != nullptr && finding.evidence.empty())
@@ -208,7 +249,7 @@ RuleAnswer nic_near(const Survey& survey) {
 RuleAnswer nic_shared(const Survey& survey) {
   const std::vector<int> gpus = survey.of(Kind::kGpu);
   const std::vector<int> nics = survey.of(Kind::kNic);
-  if (nics.empty() || gpus.size() < 2) return {.unknown = "it shows no NIC, or one GPU"};
+  if (nics.empty() || gpus.size() < 2) return {.unknown = "it shows no NIC"};
   if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
   int near_nics = 0;
   for (const int nic : nics)

@@ -11,9 +11,11 @@ struct RuleAnswer {
   std::vector<core::Finding> findings = {};
   std::vector<Blame> blamed = {};
   std::vector<core::Caveat> caveats = {};
-  std::optional<std::string> unknown = {};  // why the rule could not be applied
+  std::optional<std::string> unknown = {};  // what the source lacks that the rule needs
+  std::optional<std::string> idle = {};     // why the rule does not apply to this machine
 };
 
+RuleAnswer elements_present(const topology::Survey& survey);
 RuleAnswer nvlink_complete(const topology::Survey& survey);
 RuleAnswer nvlink_even(const topology::Survey& survey);
 RuleAnswer nic_reached(const topology::Survey& survey);

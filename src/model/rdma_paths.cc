@@ -23,6 +23,9 @@ constexpr std::array kCounts = {
                "GPU copies to a pinned buffer in host memory, NIC reads it", kPlainCount},
     PathCounts{DataPath::kRdmaDirect, 0, 0, 1, 0, 1,
                "NIC reads GPU memory inside the PCIe switch (PIX, PXB)", kPlainCount},
+    PathCounts{DataPath::kRdmaAcross, 0, 0, 1, 2, 1,
+               "NIC reads GPU memory through the CPU (PHB, NODE, SYS); some CPUs are slower at it",
+               kPlainCount},
 };
 
 struct HeaderBytes {
@@ -95,12 +98,18 @@ core::Result<bool> check(const PathMachine& machine) {
   return true;
 }
 
+// Pairs and directions that share one direction of an uplink. What is staged goes up and down the
+// same one; what goes across uses the GPU's upwards and the NIC's downwards.
+int uplink_sharers(const PathCounts& counts, const PathMachine& machine) {
+  const bool is_across = counts.path == DataPath::kRdmaAcross;
+  return machine.pairs_per_uplink * (is_across ? 1 : machine.directions);
+}
+
 Bandwidth nominal_ceiling(const PathCounts& counts, const PathMachine& machine) {
   Bandwidth rate =
       std::min({machine.nic, machine.gpu_link.nominal().value, machine.nic_link.nominal().value});
   if (counts.uplink_crossings == 0) return rate;
-  return std::min(rate,
-                  machine.uplink.nominal().value / (machine.pairs_per_uplink * machine.directions));
+  return std::min(rate, machine.uplink.nominal().value / uplink_sharers(counts, machine));
 }
 
 std::vector<Ceiling> link_ceilings(const PathMachine& machine) {
@@ -112,10 +121,11 @@ std::vector<Ceiling> link_ceilings(const PathMachine& machine) {
 // Both ways, the uplink carries what leaves the GPU and what the NIC brings in one direction.
 void add_host_ceilings(const PathCounts& counts, const PathMachine& machine,
                        std::vector<Ceiling>& ceilings) {
+  if (counts.uplink_crossings > 0)
+    ceilings.push_back(
+        {"PCIe uplink to the CPU",
+         machine.uplink.effective(machine.max_payload).value / uplink_sharers(counts, machine)});
   if (counts.memory_accesses == 0) return;
-  ceilings.push_back(
-      {"PCIe uplink to the CPU", machine.uplink.effective(machine.max_payload).value /
-                                     (machine.pairs_per_uplink * machine.directions)});
   ceilings.push_back(
       {"host memory", machine.host_memory.value * machine.usable_memory /
                           (counts.memory_accesses * machine.pairs * machine.directions)});
@@ -134,6 +144,8 @@ const char* data_path_name(DataPath path) {
       return "rdma";
     case DataPath::kRdmaDirect:
       return "rdma-gdr";
+    case DataPath::kRdmaAcross:
+      return "rdma-gdr-cpu";
   }
   return "?";
 }
@@ -149,7 +161,7 @@ const PathCounts& counts_of(DataPath path) {
 LatencyRange path_latency(DataPath path, Transport transport) {
   if (path == DataPath::kTcp) return range(kTcpLatency);
   const LatencyRow& wire = transport == Transport::kInfiniBand ? kInfiniBandLatency : kRoceLatency;
-  if (path == DataPath::kRdmaDirect) return range(wire);
+  if (path != DataPath::kRdmaStaged) return range(wire);
   return {Duration::from_us(wire.low_us + kStagingLatency.low_us),
           Duration::from_us(wire.high_us + kStagingLatency.high_us), kStagingLatency.source};
 }

@@ -1,8 +1,12 @@
-// Three ways from the memory of a GPU to the network, each as a ledger: TCP, RDMA through a staging
-// buffer in host memory, RDMA straight from the GPU (GPUDirect RDMA).
+// Four ways from the memory of a GPU to the network, each as a ledger: TCP, RDMA through a staging
+// buffer in host memory, RDMA straight from the GPU (GPUDirect RDMA) inside a switch or across the
+// CPU.
 //   straight   b = min(NIC, GPU link, NIC link)
 //   staged     b = min(NIC, GPU link, uplink / (s * dir), NIC link, usable memory / (a * P * dir))
 //   TCP        the same with a = 4, and the cores: cores * rate per core / (8 * P * dir)
+//   across     b = min(NIC, GPU link, NIC link, uplink / s): straight, but through the CPU (PHB,
+//   SYS),
+//              once up the GPU's uplink and once down the NIC's
 // a = accesses to host memory per byte (4 TCP, 2 staged, 0 straight), P = GPU-NIC pairs at work on
 // one memory, s = pairs behind one uplink, dir = 1 one way, 2 both ways (each path's b is one way).
 // The counts are of one end; the receiving end mirrors them. Units: one direction, 10^9 B/s.
@@ -21,8 +25,9 @@
 
 namespace comm_probe::model {
 
-enum class DataPath { kTcp, kRdmaStaged, kRdmaDirect };
-const char* data_path_name(DataPath path);  // "tcp" | "rdma" | "rdma-gdr"
+enum class DataPath { kTcp, kRdmaStaged, kRdmaDirect, kRdmaAcross };
+// "tcp" | "rdma" | "rdma-gdr" | "rdma-gdr-cpu"
+const char* data_path_name(DataPath path);
 
 enum class Transport { kInfiniBand, kRoce };
 

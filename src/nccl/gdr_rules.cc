@@ -16,10 +16,18 @@ bool has_nvlink_peer(const Reach& reach, int gpu) {
   return false;
 }
 
-PathType default_level(const Reach& reach) {
-  const bool is_new = reach.settings.version >= topology::NcclVersion{2, 29, 0};
-  return is_new && reach.settings.gdr_c2c ? PathType::kP2c : PathType::kPxb;
-}
+// The first row that applies holds (src/graph/paths.cc, ncclTopoCheckGdr; golden G3-19).
+struct LevelRow {
+  topology::NcclVersion from;
+  bool needs_c2c;  // NCCL_NET_GDR_C2C
+  PathType level;
+  const char* when;
+};
+constexpr LevelRow kDefaultLevels[] = {
+    {{2, 29, 0}, true, PathType::kP2c, "NCCL 2.29 and later"},
+    {{2, 29, 0}, false, PathType::kPxb, "NCCL_NET_GDR_C2C=0"},
+    {{0, 0, 0}, false, PathType::kPxb, "before NCCL 2.29"},
+};
 
 PathType to_own_cpu(const Reach& reach, int gpu) {
   return reach.gpu_to_cpu(gpu, reach.cpu_of(gpu)).type;
@@ -35,8 +43,16 @@ std::optional<GdrVerdict::Why> refusal_to_send(const Reach& reach, int gpu) {
 
 }  // namespace
 
+DefaultGdrLevel default_gdr_level(const Settings& settings) {
+  for (const LevelRow& row : kDefaultLevels)
+    if (settings.version >= row.from && (settings.gdr_c2c || !row.needs_c2c))
+      return {row.level, row.when};
+  return {};
+}
+
 GdrVerdict gdr_verdict(const Reach& reach, int gpu, int net, Direction direction) {
-  GdrVerdict verdict{.level = reach.settings.gdr_level.value_or(default_level(reach))};
+  GdrVerdict verdict{
+      .level = reach.settings.gdr_level.value_or(default_gdr_level(reach.settings).level)};
   const auto refuse = [&](GdrVerdict::Why why) {
     verdict.why = why;
     return verdict;

@@ -26,6 +26,13 @@ struct GdrVerdict {
   std::string reason() const;
 };
 
+// The level without NCCL_NET_GDR_LEVEL, and the case it stands for.
+struct DefaultGdrLevel {
+  topology::PathType level = topology::PathType::kPxb;
+  const char* when = "";
+};
+DefaultGdrLevel default_gdr_level(const Settings& settings);
+
 GdrVerdict gdr_verdict(const Reach& reach, int gpu, int net, Direction direction);
 // Received data must be flushed before the GPU may read it.
 bool needs_flush(const Reach& reach, int gpu, int net);

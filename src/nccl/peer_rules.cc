@@ -11,17 +11,48 @@ using topology::NodeType;
 using topology::Path;
 using topology::PathType;
 
-PathType default_p2p_level(const topology::Machine& machine, topology::NcclVersion version) {
+namespace {
+
+enum class Host { kAny, kAmdWithTwoGpus, kIntelZhaoxinArm };
+
+bool is_host(Host host, const topology::Machine& machine) {
   const auto& cpus = machine.of(NodeType::kCpu);
-  if (cpus.empty()) return PathType::kPxb;
-  const Cpu& first = machine.node(cpus.front()).as<Cpu>();
-  const bool is_amd = first.arch == Cpu::Arch::kX86 && first.vendor == Cpu::Vendor::kAmd;
-  if (version >= topology::NcclVersion{2, 23, 0})
-    return is_amd && machine.count(NodeType::kGpu) <= 2 ? PathType::kSys : PathType::kPxb;
-  const bool is_near = first.arch == Cpu::Arch::kArm ||
-                       (first.arch == Cpu::Arch::kX86 && (first.vendor == Cpu::Vendor::kIntel ||
-                                                          first.vendor == Cpu::Vendor::kZhaoxin));
-  return is_near ? PathType::kPxb : PathType::kSys;
+  const Cpu first = cpus.empty() ? Cpu{} : machine.node(cpus.front()).as<Cpu>();
+  const bool is_x86 = first.arch == Cpu::Arch::kX86;
+  switch (host) {
+    case Host::kAny:
+      return true;
+    case Host::kAmdWithTwoGpus:
+      return is_x86 && first.vendor == Cpu::Vendor::kAmd && machine.count(NodeType::kGpu) <= 2;
+    case Host::kIntelZhaoxinArm:
+      return cpus.empty() || first.arch == Cpu::Arch::kArm ||
+             (is_x86 &&
+              (first.vendor == Cpu::Vendor::kIntel || first.vendor == Cpu::Vendor::kZhaoxin));
+  }
+  return false;
+}
+
+// The first row that applies holds (src/graph/paths.cc, ncclTopoCheckP2p, tags 2.18 to 2.30; golden
+// G2-23).
+struct LevelRow {
+  topology::NcclVersion from;
+  Host host;
+  PathType level;
+  const char* when;
+};
+constexpr LevelRow kDefaultLevels[] = {
+    {{2, 23, 0}, Host::kAmdWithTwoGpus, PathType::kSys, "at most two GPUs on AMD, NCCL 2.23 on"},
+    {{2, 23, 0}, Host::kAny, PathType::kPxb, "NCCL 2.23 and later"},
+    {{0, 0, 0}, Host::kIntelZhaoxinArm, PathType::kPxb, "Intel, Zhaoxin, Arm before NCCL 2.23"},
+    {{0, 0, 0}, Host::kAny, PathType::kSys, "before NCCL 2.23"},
+};
+
+}  // namespace
+
+DefaultLevel default_p2p_level(const topology::Machine& machine, topology::NcclVersion version) {
+  for (const LevelRow& row : kDefaultLevels)
+    if (version >= row.from && is_host(row.host, machine)) return {row.level, row.when};
+  return {};
 }
 
 std::string PeerVerdict::reason() const {
@@ -43,7 +74,7 @@ std::string PeerVerdict::reason() const {
 PeerRules::PeerRules(const Reach& reach)
     : reach_(reach),
       level_(reach.settings.p2p_level.value_or(
-          default_p2p_level(reach.machine, reach.settings.version))),
+          default_p2p_level(reach.machine, reach.settings.version).level)),
       near_net_(static_cast<std::size_t>(reach.gpus())) {
   for (int gpu = 0; gpu < reach.gpus(); ++gpu)
     for (int net = 0; net < reach.nets(); ++net) {

@@ -47,8 +47,11 @@ class PeerRules {
   std::vector<topology::NcclRate> near_net_ = {};  // per GPU, the widest net at PXB or nearer
 };
 
-// The level without NCCL_P2P_LEVEL and NCCL_P2P_DISABLE.
-topology::PathType default_p2p_level(const topology::Machine& machine,
-                                     topology::NcclVersion version);
+// The level without NCCL_P2P_LEVEL and NCCL_P2P_DISABLE, and the case it stands for.
+struct DefaultLevel {
+  topology::PathType level = topology::PathType::kPxb;
+  const char* when = "";  // "NCCL 2.23 and later"
+};
+DefaultLevel default_p2p_level(const topology::Machine& machine, topology::NcclVersion version);
 
 }  // namespace comm_probe::nccl

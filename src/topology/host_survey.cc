@@ -64,11 +64,24 @@ void add_port(const HostFacts& facts, SurveyDevice& device) {
 
 }  // namespace
 
+// The last bridge on the way up to the root complex.
+static std::string root_port_of(const HostFacts& facts, const PciFunction& function) {
+  const PciFunction* at = &function;
+  constexpr int kDeepest = 64;
+  for (int level = 0; level < kDeepest && at->above && !at->above->empty(); ++level) {
+    const PciFunction* above = facts.function(*at->above);
+    if (above == nullptr) break;
+    at = above;
+  }
+  return at == &function ? "" : at->bus_id;
+}
+
 void Survey::add_facts(HostFacts known) {
   for (SurveyDevice& device : devices) {
     const PciFunction* function = known.function(device.bus_id);
     if (function != nullptr) {
       device.trained = function->current;
+      device.root_port = root_port_of(known, *function);
       if (!device.numa) device.numa = function->numa;
     }
     if (device.kind == SurveyDevice::Kind::kNic) add_port(known, device);

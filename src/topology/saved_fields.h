@@ -54,6 +54,9 @@ void fields(V& v, SurveyDevice& device) {
   v.flag("on_root", device.is_on_root);
   v.whole("host", device.host, 0, 65536);
   v.number("line", device.line, 0, kMost);
+  v.whole("nvlinks", device.nvlinks, 0, kMost);
+  v.number("nvlink_generation", device.nvlink_generation, 1, 100);
+  v.text("root_port", device.root_port);
 }
 
 template <class V>

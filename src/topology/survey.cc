@@ -6,6 +6,7 @@
 #include "topology/readers/nccl_xml.h"
 #include "topology/readers/nvidia_smi_topo.h"
 #include "topology/saved_topology.h"
+#include "topology/standard_links.h"
 
 namespace comm_probe::topology {
 namespace {
@@ -75,6 +76,10 @@ SurveyDevice MachineSurvey::device_of(int index) const {
     device.rank = gpu.rank;
     device.sm = gpu.sm;
     if (gpu.rank) device.gdr = gpu.gdr;
+    for (const Link& link : node.links)
+      if (link.type == LinkType::kNvl) device.nvlinks += link.count;
+    if (const auto links = standard_nvlinks(gpu.sm.value_or(0), 1); links && device.nvlinks > 0)
+      device.nvlink_generation = links->generation;
   }
   if (node.type() == NodeType::kCpu) {
     device.kind = Kind::kCpu;

@@ -42,6 +42,9 @@ struct SurveyDevice {
   std::string interface = {};    // of an RDMA device: "ens1f0np0"
   PciLink trained = {};          // what the slot runs at now; `slot` is what it can do
   std::optional<int> node = {};  // of Survey::machine
+  int nvlinks = 0;               // of a GPU, to all others together
+  std::optional<int> nvlink_generation = {};  // 4 = H100
+  std::string root_port = {};                 // bus id of the PCIe root port above
 };
 
 struct Road {

@@ -262,6 +262,23 @@ TEST(CalcPath, ThreePathsOfTheContract) {
   }
 }
 
+// Spec paths-ledger.md, path C': through the CPU once up the GPU's uplink and once down the NIC's,
+// so that only pairs which share an uplink share it, whatever the directions.
+TEST(CalcPath, GdrThroughTheCpu) {
+  const std::vector<std::string> base = {"calc", "path", "--gpu", "H100", "--nic", "NDR"};
+  const json alone = result_of(base).at("gdr_through_cpu");
+  EXPECT_EQ(alone.at("path"), "rdma-gdr-cpu");
+  EXPECT_EQ(alone.at("copies"), 0);
+  EXPECT_EQ(alone.at("host_memory_accesses_per_byte"), 0);
+  EXPECT_EQ(alone.at("pcie_crossings").at("uplink"), 2);
+  EXPECT_EQ(alone.at("ceiling_nominal_GBps"), 50.0);
+  std::vector<std::string> shared = base;
+  shared.insert(shared.end(), {"--pairs-per-uplink", "2", "--both-ways"});
+  const json two = result_of(shared).at("gdr_through_cpu");
+  EXPECT_EQ(two.at("ceiling_nominal_GBps"), 32.0);  // 64 / 2
+  EXPECT_EQ(two.at("limited_by"), "PCIe uplink to the CPU");
+}
+
 TEST(CalcBucket, HelpShowsNoDefaultOfWhatIsRequired) {
   const auto run = run_binary({"calc", "bucket", "--help"});
   EXPECT_EQ(run.out.find("=0"), std::string::npos) << run;

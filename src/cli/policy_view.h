@@ -1,0 +1,21 @@
+// What NCCL makes of a topology, rule by rule, with the reason of each: P2P, GPUDirect RDMA, the
+// NIC of each GPU, PXN, NUMA nodes, rails. Shown by `topo check` and `nccl plan`.
+#pragma once
+
+#include "core/document.h"
+#include "nccl/nccl.h"
+
+namespace comm_probe::cli {
+
+struct PolicyLine {
+  std::string rule = {};     // "P2P"
+  std::string outcome = {};  // "28 of 28 GPU pairs of a node"
+  std::string reason = {};   // "distance NVL is within the level PXB"
+};
+
+std::vector<PolicyLine> policy_lines(const nccl::JobReach& job);
+// [{"rule", "outcome", "reason"}]
+core::Json policy_json(const std::vector<PolicyLine>& lines);
+core::KeyValues policy_block(const std::vector<PolicyLine>& lines);
+
+}  // namespace comm_probe::cli
