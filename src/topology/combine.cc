@@ -18,6 +18,8 @@ namespace {
 using core::Result;
 using Kind = SurveyDevice::Kind;
 
+constexpr std::size_t kMostDevices = 4096;
+
 // A graph before the words of a matrix before a list of devices.
 int rank_of(const Source& source) {
   if (!source.survey) return 2;
@@ -102,7 +104,11 @@ Survey listed_devices(const HostFacts& facts) {
 }
 
 Result<Survey> survey_of_facts(const HostFacts& facts) {
-  if (!knows_tree(facts)) return listed_devices(facts);
+  if (!knows_tree(facts)) {
+    Survey survey = listed_devices(facts);
+    if (survey.devices.size() <= kMostDevices) return survey;
+    return core::input_error(fmt::format("more than {} devices in one machine", kMostDevices));
+  }
   const auto machine = assemble(facts);
   if (!machine) return machine.error();
   auto survey = survey_of(*machine);
