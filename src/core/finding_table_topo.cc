@@ -183,6 +183,10 @@ constexpr std::array kCaveats = {
         "any NCCL program."},
     CaveatEntry{"topo.plan-refused", "NCCL's decisions on this machine could not be derived.",
                 "The message says why; `comm-probe nccl plan --topo FILE` shows the same."},
+    CaveatEntry{
+        "topo.no-gpu", "The source shows no GPU.",
+        "Where the machine has GPUs: dmesg | grep -i xid (fallen off the bus), lspci | grep "
+        "-i nvidia, nvidia-smi; in a container: was it started with the GPUs?"},
     CaveatEntry{"topo.driver-silent", "The GPU driver could not be asked (NVML).",
                 "Run where `nvidia-smi` works; in a container pass the GPUs and the driver's "
                 "libraries in (--gpus all)."},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/finding_table.h"
 #include "diagnose/topo_fact_rules.h"
 #include "diagnose/topo_gpu_rules.h"
 
@@ -58,6 +59,12 @@ void TopoJudgement::add(const std::string& what, const RuleAnswer& answer) {
 TopoJudgement judge_topology(const topology::Survey& survey) {
   TopoJudgement judgement;
   for (const Rule& rule : kRules) judgement.add(rule.what, rule.apply(survey));
+  // a text may be a part of what a machine has; a reading of the machine itself is all of it
+  if (survey.kind.ends_with("-machine") && survey.of(topology::SurveyDevice::Kind::kGpu).empty())
+    judgement.caveats.push_back(core::make_caveat(
+        "topo.no-gpu", "a GPU in " + survey.source,
+        "nothing about GPUs was checked; a machine that should have some has lost them: dmesg | "
+        "grep -i xid, lspci | grep -i nvidia"));
   return judgement;
 }
 
