@@ -142,7 +142,7 @@ TEST(StoreChoice, TakesTheFasterKind) {
     const Ended ended = in_processes(2, [&](Comm& comm) {
       use_faster_stores(comm, 1 << 20, [&] {
         comm.barrier();
-        if (comm.stores() == slow) ::usleep(2000);
+        if (comm.stores() == slow) ::usleep(30000);
       });
       cells[static_cast<std::size_t>(comm.rank())] = comm.stores() == slow ? 1 : 2;
     });
