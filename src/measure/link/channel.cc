@@ -122,13 +122,12 @@ class Relay {
       local::post_copy(s_.comm, s_.comm.board(), s_.own, piece());
   }
   void run() const {
-    const auto sum = s_.comm.loops().reduction(Element::kF32, Reduction::kSum);
+    const local::Call sum = {.element = Element::kF32, .reduction = Reduction::kSum};
     // every chunk is as long as the first: they follow each other across repetitions
     for (std::size_t at = 0; at + piece() <= s_.bytes; at += piece()) {
       std::byte* slot = s_.comm.board().reserve(piece());
-      const bool streams = s_.comm.streams(piece());
-      sum(s_.result + at, streams ? nullptr : slot, s_.own + at, peer().wait(piece()), piece() / 4);
-      if (streams) s_.comm.loops().copy_streaming(slot, s_.result + at, piece());
+      local::reduce_and_keep(
+          s_.comm, sum, {s_.result + at, slot, s_.own + at, peer().wait(piece())}, piece() / 4);
       peer().release();
       s_.comm.board().post();
     }

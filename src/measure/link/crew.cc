@@ -110,10 +110,6 @@ std::optional<core::Error> wait_for(const std::vector<pid_t>& members) {
 
 }  // namespace
 
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void pause_core() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -13,6 +13,7 @@
 
 #include "core/quantity.h"
 #include "core/result.h"
+#include "measure/clock.h"
 
 namespace comm_probe::measure {
 
@@ -74,8 +75,6 @@ class Member {
 
 core::Result<CrewRecords> run_crew(const CrewPlan& plan, const std::function<void(Member&)>& body);
 
-// Seconds of the monotonic clock.
-double now_seconds();
 // One turn of a waiting loop: tells the core that this thread only waits.
 void pause_core();
 

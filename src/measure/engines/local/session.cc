@@ -1,11 +1,11 @@
 #include "measure/engines/local/session.h"
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "measure/clock.h"
 #include "measure/engines/local/known_data.h"
 #include "measure/engines/local/store_choice.h"
 
@@ -22,12 +22,6 @@ constexpr double kShortestBlock = 200e-6;
 constexpr double kLongestBlock = 60e-3;
 constexpr int kUsualIterations = 20;  // nccl-tests -n
 constexpr int kMostIterations = 2000;
-
-double now() {
-  timespec t = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 // How often the scheduler has taken the CPU from this process for another one.
 std::int64_t preemptions_so_far() {
@@ -88,9 +82,9 @@ class RankSession {
 
   double timed(const Step& step, const Call& call, int calls) {
     comm_.barrier();
-    const double start = now();
+    const double start = now_seconds();
     for (int i = 0; i < calls; ++i) step.function(comm_, call);
-    return (now() - start) / calls;
+    return (now_seconds() - start) / calls;
   }
 
   // Rank 0 times a few calls and tells the others how many to make.

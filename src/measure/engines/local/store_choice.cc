@@ -1,9 +1,9 @@
 #include "measure/engines/local/store_choice.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "measure/clock.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -15,12 +15,6 @@ constexpr std::size_t kLongMessage = 4 << 20;
 // A trial moves at least this much, so that a barrier is small beside it.
 constexpr double kTrialBytes = 64 << 10;
 
-double now() {
-  timespec t = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 // After as many calls as go once around the ring, so that no slot is in the other kind's state.
 double seconds_with(Comm& comm, Stores stores, std::size_t bytes,
                     const std::function<void()>& call) {
@@ -31,9 +25,9 @@ double seconds_with(Comm& comm, Stores stores, std::size_t bytes,
   for (int i = 0; i < around; ++i) call();
   const int calls = std::max(1, static_cast<int>(kTrialBytes / static_cast<double>(bytes)));
   comm.barrier();
-  const double start = now();
+  const double start = now_seconds();
   for (int i = 0; i < calls; ++i) call();
-  return (now() - start) / calls;
+  return (now_seconds() - start) / calls;
 }
 
 }  // namespace
