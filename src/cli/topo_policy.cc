@@ -8,22 +8,10 @@
 #include "nccl/rails.h"
 
 namespace comm_probe::cli {
-namespace {
-
-// GPUs without gpu elements: whether they have NVLink is not known, and NCCL's rules hang on it.
-bool is_template(const topology::Survey& survey) {
-  if (survey.kind != "nccl-topology") return false;
-  for (const int gpu : survey.of(topology::SurveyDevice::Kind::kGpu))
-    if (survey.device(gpu).rank || survey.device(gpu).sm) return false;
-  return true;
-}
-
-}  // namespace
-
 void add_policy(const topology::Survey& survey, int nodes, diagnose::TopoJudgement& judgement,
                 core::Document& document) {
   if (!survey.machine || survey.of(topology::SurveyDevice::Kind::kGpu).empty()) return;
-  if (is_template(survey)) return;
+  if (survey.is_template()) return;
   const topology::Machine machine = nccl::as_one_job(*survey.machine);
   nccl::Job job = nccl::implied_job(machine);
   job.nodes = nodes;

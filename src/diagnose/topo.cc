@@ -59,8 +59,7 @@ void TopoJudgement::add(const std::string& what, const RuleAnswer& answer) {
 TopoJudgement judge_topology(const topology::Survey& survey) {
   TopoJudgement judgement;
   for (const Rule& rule : kRules) judgement.add(rule.what, rule.apply(survey));
-  // a text may be a part of what a machine has; a reading of the machine itself is all of it
-  if (survey.kind.ends_with("-machine") && survey.of(topology::SurveyDevice::Kind::kGpu).empty())
+  if (survey.is_whole_machine() && survey.of(topology::SurveyDevice::Kind::kGpu).empty())
     judgement.caveats.push_back(core::make_caveat(
         "topo.no-gpu", "a GPU in " + survey.source,
         "nothing about GPUs was checked; a machine that should have some has lost them: dmesg | "

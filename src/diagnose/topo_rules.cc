@@ -76,16 +76,8 @@ Value most_common(const std::map<int, Value>& values) {
 
 }  // namespace
 
-// A file without gpu elements, as clouds ship them, shows GPUs by their PCI class alone.
-static bool is_template(const Survey& survey) {
-  if (survey.kind != "nccl-topology") return false;
-  for (const int gpu : survey.of(Kind::kGpu))
-    if (survey.device(gpu).rank || survey.device(gpu).sm) return false;
-  return true;
-}
-
 RuleAnswer elements_present(const Survey& survey) {
-  if (!is_template(survey)) return {};
+  if (!survey.is_template()) return {};
   const bool has_gpus = !survey.of(Kind::kGpu).empty();
   return {
       .caveats = {core::make_caveat(
@@ -97,7 +89,7 @@ RuleAnswer elements_present(const Survey& survey) {
 }
 
 RuleAnswer nvlink_complete(const Survey& survey) {
-  if (is_template(survey)) return {.unknown = "it has no gpu elements"};
+  if (survey.is_template()) return {.unknown = "it has no gpu elements"};
   const std::map<int, int> peers = nvlink_peers(survey);
   if (peers.size() < 3) return {.idle = "fewer than three GPUs with all their pairs"};
   const int usual = most_common(peers);
@@ -129,7 +121,7 @@ RuleAnswer nvlink_complete(const Survey& survey) {
 // Only where every pair has NVLink: in a mesh of several kinds of pairs the numbers differ by
 // design.
 RuleAnswer nvlink_even(const Survey& survey) {
-  if (is_template(survey)) return {.unknown = "it has no gpu elements"};
+  if (survey.is_template()) return {.unknown = "it has no gpu elements"};
   const std::vector<int> gpus = survey.of(Kind::kGpu);
   std::map<int, int> least;
   for (const int gpu : gpus)

@@ -187,6 +187,13 @@ Survey MachineSurvey::make() {
 
 }  // namespace
 
+bool Survey::is_template() const {
+  if (kind != "nccl-topology") return false;
+  for (const int gpu : of(SurveyDevice::Kind::kGpu))
+    if (device(gpu).rank || device(gpu).sm) return false;
+  return true;
+}
+
 void Survey::add(Road road) {
   road_at_.resize(devices.size() * devices.size(), -1);
   road_at_[place(road.from, road.to)] = static_cast<int>(roads.size());

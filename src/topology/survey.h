@@ -69,6 +69,11 @@ struct Survey {
   std::vector<core::Caveat> caveats = {};
   std::optional<Machine> machine = {};  // where the source shows a graph
 
+  // A reading of the machine itself, here or recorded, and not a text that may show a part of it.
+  bool is_whole_machine() const { return kind.ends_with("-machine"); }
+  // A topology file without gpu elements, as clouds ship them: its GPUs are known by their PCI
+  // class alone, and whether they have NVLink is not.
+  bool is_template() const;
   // All devices must be known before the first road.
   void add(Road road);
   // Puts another road in the place of the one that this pair has.
