@@ -9,8 +9,6 @@ constexpr double kHalfDigit = 0.005;    // nccl-tests prints bandwidths with two
 constexpr double kLeastPrinted = 0.05;  // below it rounding hides the factor
 constexpr double kWellPrinted = 1.0;    // GB/s from which the factor is good to one percent
 
-bool has_time(const std::optional<Timing>& timing) { return timing && is_usable(*timing); }
-
 std::vector<model::ShapePoint> points_of(const Curve& curve, bool in_place_only) {
   std::vector<model::ShapePoint> points;
   for (const Row& row : curve.rows) {
@@ -33,6 +31,8 @@ model::FitShape shape_of(const Curve& curve, double wire_share) {
 bool is_usable(const Timing& timing) {
   return timing.time.in_seconds() >= 1e-10 && timing.time.in_seconds() <= 1e9;
 }
+
+bool has_time(const std::optional<Timing>& timing) { return timing && is_usable(*timing); }
 
 std::optional<PrintedFactor> printed_factor(const Timing& timing) {
   const double algbw = timing.algbw.in_GBps(), busbw = timing.busbw.in_GBps();

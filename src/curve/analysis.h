@@ -33,6 +33,8 @@ Analysis analyse(const Curve& curve);
 
 // A time between 0.1 ns and 30 years: anything else is damage, and would overflow what is computed.
 bool is_usable(const Timing& timing);
+// It was measured, and its time is usable.
+bool has_time(const std::optional<Timing>& timing);
 
 // The range that busbw / algbw can have had before both were rounded to two decimals; nothing where
 // algbw is too small to say.

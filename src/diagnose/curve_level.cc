@@ -117,50 +117,56 @@ void plateau(const CurveFacts& facts, Judgement& out) {
     out.findings.push_back(level_finding("curve.plateau-below-band", facts, *level));
 }
 
+Finding high_latency(const CurveFacts& facts, std::string summary, core::Figure expected) {
+  const model::LeftEnd& left = *facts.analysis.shape.left_end;
+  Finding finding = make_finding("curve.latency-high", std::move(summary));
+  finding.confidence = core::Confidence::kLikely;
+  finding.expected = std::move(expected);
+  finding.observed = figure(left.latency, core::Basis::kComputed,
+                            "median of the smallest sizes in " + facts.curve.file);
+  if (const auto* row = row_at(facts.curve, left.first))
+    finding.evidence.push_back(evidence_of(facts.curve, *row));
+  return finding;
+}
+
 // What no node of up to eight GPUs needs for a small message, whatever its links are.
 void latency_inside(const CurveFacts& facts, Judgement& out) {
-  const auto& left = facts.analysis.shape.left_end;
+  const model::LeftEnd& left = *facts.analysis.shape.left_end;
   const bool is_inside = is_inside_one_node(facts.curve) && facts.curve.ranks.value_or(0) >= 2 &&
                          *facts.curve.ranks <= kMostInsideRanks;
-  if (!left || !is_inside || (facts.expectation && facts.expectation->latency)) return;
-  if (left->latency <= kMostInsideNode || left->first > kSmallMessage) return;
-  Finding finding = make_finding(
-      "curve.latency-high",
+  if (!is_inside || left.latency <= kMostInsideNode || left.first > kSmallMessage) return;
+  Finding finding = high_latency(
+      facts,
       fmt::format(
           "{}: small messages take {}; inside one node they take 8 to 86 us in healthy runs",
-          name_of(facts.curve), core::format_duration(left->latency)));
-  finding.confidence = core::Confidence::kLikely;
+          name_of(facts.curve), core::format_duration(left.latency)),
+      figure(kMostInsideNode, core::Basis::kAssumed,
+             "at most; three times the slowest of 14 public healthy tables"));
   finding.layer = core::Layer::kNccl;
-  finding.expected = figure(kMostInsideNode, core::Basis::kAssumed,
-                            "at most; three times the slowest of 14 public healthy tables");
-  finding.observed = figure(left->latency, core::Basis::kComputed,
-                            "median of the smallest sizes in " + facts.curve.file);
-  if (const auto* row = row_at(facts.curve, left->first))
-    finding.evidence.push_back(evidence_of(facts.curve, *row));
   finding.next = {"NCCL_DEBUG=INFO: P2P, SHM or NET on the channels",
                   "env | grep NCCL_ (P2P or SHM switched off, a forced protocol)"};
   out.findings.push_back(std::move(finding));
 }
 
-void latency(const CurveFacts& facts, Judgement& out) {
-  const auto& left = facts.analysis.shape.left_end;
-  if (!left || !facts.expectation || !facts.expectation->latency) return;
-  const core::Duration allowed = *facts.expectation->latency;
-  if (left->latency <= allowed * kLatencyHigh) return;
-  Finding finding = make_finding(
-      "curve.latency-high",
+void latency_beyond(core::Duration allowed, const CurveFacts& facts, Judgement& out) {
+  const core::Duration latency = facts.analysis.shape.left_end->latency;
+  if (latency <= allowed * kLatencyHigh) return;
+  Finding finding = high_latency(
+      facts,
       fmt::format("{}: small messages take {}, {} times the {} of the latency ledger",
-                  name_of(facts.curve), core::format_duration(left->latency),
-                  core::format_number(left->latency / allowed, 3), core::format_duration(allowed)));
-  finding.confidence = core::Confidence::kLikely;
-  finding.expected =
-      figure(allowed, core::Basis::kComputed, "steps of the ledger times the alpha given");
-  finding.observed = figure(left->latency, core::Basis::kComputed,
-                            "median of the smallest sizes in " + facts.curve.file);
-  if (const auto* row = row_at(facts.curve, left->first))
-    finding.evidence.push_back(evidence_of(facts.curve, *row));
+                  name_of(facts.curve), core::format_duration(latency),
+                  core::format_number(latency / allowed, 3), core::format_duration(allowed)),
+      figure(allowed, core::Basis::kComputed, "steps of the ledger times the alpha given"));
   finding.next = {"comm-probe link", "NCCL_DEBUG=INFO: which network is in use"};
   out.findings.push_back(std::move(finding));
+}
+
+void latency(const CurveFacts& facts, Judgement& out) {
+  if (!facts.analysis.shape.left_end) return;
+  if (facts.expectation && facts.expectation->latency)
+    latency_beyond(*facts.expectation->latency, facts, out);
+  else
+    latency_inside(facts, out);
 }
 
 }  // namespace
@@ -169,7 +175,6 @@ Judgement judge_level(const CurveFacts& facts) {
   Judgement out;
   plateau(facts, out);
   latency(facts, out);
-  latency_inside(facts, out);
   not_saturated(facts, out);
   return out;
 }

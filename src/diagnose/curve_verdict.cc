@@ -190,15 +190,11 @@ const char* standing_name(Standing standing) {
 
 Standing standing_of(const JudgedCurve& judged) {
   const auto& findings = judged.judgement.findings;
-  const auto has = [&](const char* id) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [&](const Finding& finding) { return finding.id == id; });
-  };
   if (std::any_of(findings.begin(), findings.end(),
                   [](const Finding& finding) { return finding.severity != core::Severity::kInfo; }))
     return Standing::kFaulty;
   if (judged.curve->rows.empty() || !judged.analysis.shape.plateau) return Standing::kEmpty;
-  if (has("curve.plateau-below-band")) return Standing::kBelowBand;
+  if (judged.judgement.has("curve.plateau-below-band")) return Standing::kBelowBand;
   const auto& plateau = *judged.analysis.shape.plateau;
   // A single size that reaches the band needs no other one.
   const bool reached = judged.expectation && plateau.sustained >= judged.expectation->low;

@@ -10,6 +10,8 @@
 // A rule whose facts are missing says nothing or returns a caveat; it never guesses.
 #pragma once
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "core/finding.h"
@@ -20,6 +22,12 @@ struct Judgement {
   std::vector<core::Finding> findings = {};
   std::vector<core::Caveat> caveats = {};
 
+  // A finding or a caveat of this id is among them.
+  bool has(std::string_view id) const {
+    const auto is_it = [id](const auto& statement) { return statement.id == id; };
+    return std::any_of(findings.begin(), findings.end(), is_it) ||
+           std::any_of(caveats.begin(), caveats.end(), is_it);
+  }
   void add(Judgement other) {
     for (auto& finding : other.findings) findings.push_back(std::move(finding));
     for (auto& caveat : other.caveats) caveats.push_back(std::move(caveat));

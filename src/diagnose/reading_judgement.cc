@@ -32,14 +32,12 @@ class Said {
   std::unordered_set<std::string> said_ = {};
 };
 
-bool has_time(const curve::Row& row) {
-  return (row.out_of_place && curve::is_usable(*row.out_of_place)) ||
-         (row.in_place && curve::is_usable(*row.in_place));
-}
-
 bool any_has_times(const curve::Reading& reading) {
-  return std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& each) {
-    return std::any_of(each.rows.begin(), each.rows.end(), has_time);
+  const auto has = [](const curve::Row& row) {
+    return curve::has_time(row.out_of_place) || curve::has_time(row.in_place);
+  };
+  return std::any_of(reading.curves.begin(), reading.curves.end(), [&](const curve::Curve& each) {
+    return std::any_of(each.rows.begin(), each.rows.end(), has);
   });
 }
 
@@ -95,28 +93,16 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   judged.judgement.caveats = std::move(choice.caveats);
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
-  const auto& caveats = judged.judgement.caveats;
-  const auto has = [&](const char* id) {
-    return std::any_of(caveats.begin(), caveats.end(),
-                       [&](const core::Caveat& caveat) { return caveat.id == id; });
-  };
-  if (has("curve.file-name-contradicted")) judged.expectation.reset();
+  if (judged.judgement.has("curve.file-name-contradicted")) judged.expectation.reset();
   if (judged.analysis.points.empty() && judged.judgement.findings.empty())
     judged.judgement.caveats.push_back(no_rows(curve, others_have_times));
-  const auto& findings = judged.judgement.findings;
-  const bool is_unreal = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
-    return finding.id == "curve.impossible" || finding.id == "curve.misrun";
-  });
   const bool was_asked = reference.machine != nullptr || reference.beta;
-  const bool is_open = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
-    return finding.id == "curve.not-saturated";
-  });
-  if (was_asked && is_open && judged.expectation)
+  if (was_asked && judged.expectation && judged.judgement.has("curve.not-saturated"))
     judged.judgement.caveats.push_back(core::make_caveat(
         "curve.level-undecided", fmt::format("{}: the plateau of {}", curve.file, name_of(curve)),
         "whether the links named carry what they should is not decided"));
-  if (is_unreal)  // naming the hardware would not help
-    std::erase_if(judged.judgement.caveats,
+  if (judged.judgement.has("curve.impossible") || judged.judgement.has("curve.misrun"))
+    std::erase_if(judged.judgement.caveats,  // naming the hardware would not help
                   [](const core::Caveat& caveat) { return caveat.id == "curve.no-reference"; });
   return judged;
 }
