@@ -14,6 +14,7 @@
 #include <functional>
 #include <regex>
 
+#include "cpu_time.h"
 #include "nccl/domain_search.h"
 #include "tests/oracle/oracle_files.h"
 
@@ -21,23 +22,6 @@ namespace comm_probe {
 namespace {
 
 namespace fs = std::filesystem;
-
-double cpu_ms() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
-double median_ms(int runs, const std::function<void()>& action) {
-  std::vector<double> times;
-  for (int run = 0; run < runs; ++run) {
-    const double start = cpu_ms();
-    action();
-    times.push_back(cpu_ms() - start);
-  }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return times[static_cast<std::size_t>(runs / 2)];
-}
 
 struct PeerRow {
   std::string machine = {};

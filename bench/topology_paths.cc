@@ -9,28 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "cpu_time.h"
 #include "nccl/nccl.h"
 #include "topology/readers/nccl_xml.h"
 
 namespace comm_probe {
 namespace {
-
-double cpu_ms() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
-double median_ms(int runs, const std::function<void()>& action) {
-  std::vector<double> times;
-  for (int run = 0; run < runs; ++run) {
-    const double start = cpu_ms();
-    action();
-    times.push_back(cpu_ms() - start);
-  }
-  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
-  return times[static_cast<std::size_t>(runs / 2)];
-}
 
 std::string gpu_xml(const std::string& bus_id, int dev, int rank) {
   return fmt::format(
