@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "golden_values.h"
+#include "hopper_job.h"
 #include "model/model.h"
 #include "nccl/nccl.h"
 
@@ -26,40 +27,6 @@ const Fabric kThirtyTwoNodes = {
     .link = {10_us, 200_GBps}, .inter = model::Link{10_us, 25_GBps}, .ranks_per_node = 8};
 double steps(int ranks, model::Algorithm algorithm) {
   return price(ranks, 1_GB, algorithm, kThirtyTwoNodes).steps;
-}
-
-nccl::GraphTraits graph(nccl::Pattern pattern, int channels, float rate) {
-  nccl::GraphTraits traits;
-  traits.pattern = pattern;
-  traits.n_channels = channels;
-  traits.bw_intra = traits.bw_inter = {rate};
-  traits.type_intra = topology::PathType::kNvl;
-  traits.type_inter = topology::PathType::kPix;
-  return traits;
-}
-
-nccl::TuningJob hopper_job(int nodes, nccl::GraphTraits ring, nccl::GraphTraits tree) {
-  nccl::TuningJob job;
-  job.agreement.ring = ring;
-  job.agreement.tree = tree;
-  job.agreement.ranks = nodes * 8;
-  job.agreement.nodes = nodes;
-  job.agreement.most_local_ranks = 8;
-  job.agreement.least_sm = job.agreement.most_sm = 90;
-  job.agreement.cpu_arch = topology::Cpu::Arch::kX86;
-  job.agreement.cpu_vendor = topology::Cpu::Vendor::kIntel;
-  job.channels.coll = 16;
-  job.settings.lists = nccl::default_method_lists();
-  return job;
-}
-
-double best_us(const nccl::Tuning& tuning, Algorithm algorithm, std::uint64_t bytes) {
-  double best = 1e30;
-  for (const Protocol protocol : nccl::kAllProtocols)
-    if (const auto candidate =
-            nccl::candidate_of(tuning, {Function::kAllReduce, bytes / 4}, algorithm, protocol))
-      best = std::min<double>(best, candidate->time.us);
-  return best;
 }
 
 // G4-12: 256 ranks, graph bus bandwidth 390 GB/s over 16 channels, Intel hosts.

@@ -2,45 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include "hopper_job.h"
 #include "nccl/nccl.h"
 
 namespace comm_probe::nccl {
 namespace {
 
-GraphTraits graph(Pattern pattern, int channels, float rate) {
-  GraphTraits traits;
-  traits.pattern = pattern;
-  traits.n_channels = channels;
-  traits.bw_intra = traits.bw_inter = {rate};
-  traits.type_intra = topology::PathType::kNvl;
-  traits.type_inter = topology::PathType::kPix;
-  return traits;
-}
+using test::best_us;
+using test::graph;
 
 // Hopper nodes of 8 with a bus bandwidth of 390 GB/s, Intel hosts: the inputs of golden G4-12.
 TuningJob hopper_job(int nodes, Pattern tree, const Environment& environment = {}) {
-  TuningJob job;
-  job.agreement.ring = graph(Pattern::kRing, 16, 390.0F / 16);
-  job.agreement.tree = graph(tree, 16, 390.0F / 16);
-  job.agreement.ranks = nodes * 8;
-  job.agreement.nodes = nodes;
-  job.agreement.most_local_ranks = 8;
-  job.agreement.least_sm = job.agreement.most_sm = 90;
-  job.agreement.cpu_arch = topology::Cpu::Arch::kX86;
-  job.agreement.cpu_vendor = topology::Cpu::Vendor::kIntel;
-  job.channels.coll = 16;
+  TuningJob job =
+      test::hopper_job(nodes, graph(Pattern::kRing, 16, 390.0F / 16), graph(tree, 16, 390.0F / 16));
   job.settings = read_tuning_settings(environment).value();
   return job;
 }
 
-double best_us(const Tuning& tuning, Algorithm algorithm, std::uint64_t bytes) {
-  double best = 1e30;
-  for (const Protocol protocol : kAllProtocols)
-    if (const auto candidate =
-            candidate_of(tuning, {Function::kAllReduce, bytes / 4}, algorithm, protocol))
-      best = std::min<double>(best, candidate->time.us);
-  return best;
-}
 double ring_over_tree(int nodes, Pattern tree, std::uint64_t bytes) {
   const Tuning tuning = tune(hopper_job(nodes, tree));
   return best_us(tuning, Algorithm::kRing, bytes) / best_us(tuning, Algorithm::kTree, bytes);
