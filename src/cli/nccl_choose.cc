@@ -95,10 +95,6 @@ std::vector<core::Finding> cost_of_settings(const ChoosePlan& plan) {
   return judge_forced_choice(cost);
 }
 
-core::Error cannot_write(const std::string& file) {
-  return core::input_error(fmt::format("cannot write '{}', expected a writable file", file));
-}
-
 bool write_tuner(const std::string& file, const nccl::Tuning& tuning) {
   std::ofstream stream(file);
   stream << tuner_file(tuning);

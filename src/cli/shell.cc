@@ -35,11 +35,11 @@ CLI::Option* add_parsed(CLI::App& app, const std::string& flags, T& target, cons
   return app.add_option(flags, assign, help)->type_name(type);
 }
 
+}  // namespace
+
 core::Error cannot_write(const std::string& file) {
   return core::input_error(fmt::format("cannot write '{}', expected a writable file", file));
 }
-
-}  // namespace
 
 CLI::Option* add_bytes(CLI::App& app, const std::string& flags, core::Bytes& target,
                        const std::string& help) {

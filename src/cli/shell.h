@@ -58,4 +58,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& flags, core::Duratio
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& flags, core::Bandwidth& target,
                            const std::string& help);
 
+// A file that the user named for output cannot be made.
+core::Error cannot_write(const std::string& file);
+
 }  // namespace comm_probe::cli

@@ -222,7 +222,7 @@ constexpr SettingEntry kEntries[] = {
      .form = kText,
      .fallback = "libnccl-net.so",
      .meaning =
-         "network plugin: a name XXX means libnccl-net-XXX.so, none means the built-in networks",
+         "network plugin: the name N means libnccl-net-N.so, none means the built-in networks",
      .misuse = "a name that does not load falls back to the built-in networks without an error"},
     {.name = "NCCL_NET_SHARED_BUFFERS",
      .fallback = "-2",
