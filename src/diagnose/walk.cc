@@ -42,9 +42,16 @@ std::vector<std::string> circumstances(const measure::Beside& b) {
   return found;
 }
 
+core::Duration flag_of(const measure::Beside& b) { return std::max(b.flag_before, b.flag_after); }
+
 bool is_within_a_flag(const measure::Beside& b) {
   const core::Duration off = b.row.out_of_place.time - b.predicted;
-  return std::max(off, core::Duration() - off) < std::max(b.flag_before, b.flag_after);
+  return std::max(off, core::Duration() - off) < flag_of(b);
+}
+
+// What the ledger explains at most.
+core::Duration most_explained(const measure::Beside& b) {
+  return std::max(b.predicted * (1 + kExplainedGap), b.predicted + flag_of(b));
 }
 
 core::Finding slower_finding(const WalkStep& step) {
@@ -83,11 +90,10 @@ core::Finding broken_finding(const WalkStep& step) {
 
 Check check_of(const WalkStep& step) {
   const measure::Beside& b = step.beside;
-  Check check{step.name,
-              step.gap
-                  ? fmt::format("at most {}", format_duration(b.predicted * (1 + kExplainedGap)))
-                  : "no ledger",
-              format_duration(b.row.out_of_place.time), Check::Outcome::kPass};
+  Check check{
+      step.name,
+      step.gap ? fmt::format("at most {}", format_duration(most_explained(b))) : "no ledger",
+      format_duration(b.row.out_of_place.time), Check::Outcome::kPass};
   if (wrong_of(step) > 0 || b.died) {
     check.outcome = Check::Outcome::kFail;
     check.observed = b.died ? b.died->sentence : fmt::format("{} wrong", wrong_of(step));

@@ -59,6 +59,7 @@ TEST(Walk, LessThanAFlagApartIsNoGap) {
   EXPECT_TRUE(walk_findings({step}).empty());
   EXPECT_TRUE(walk_caveats({step}).empty());
   EXPECT_EQ(acceptance({}, {step}).back().outcome, Check::Outcome::kPass);
+  EXPECT_EQ(acceptance({}, {step}).back().expected, "at most 79.4 ns");  // 48.4 + 31
   tiny.row.out_of_place.time = tiny.row.out_of_place.slowest = tiny.row.out_of_place.fastest =
       Duration::from_ns(48.4 + 32);
   EXPECT_TRUE(needs_another_look(judge_step(tiny)));
