@@ -60,6 +60,20 @@ constexpr std::array<NvlinkRow, 5> kNvlink = {{
     {5, 50, "NVIDIA Blackwell architecture brief, 2024: 18 links, 1.8 TB/s both directions"},
 }};
 
+struct NvlinkEffectiveRow {
+  int generation;
+  double per_link;  // GB/s, one direction
+  const char* source;
+};
+constexpr std::array kNvlinkEffective = {
+    NvlinkEffectiveRow{3, 20,
+                       "NCCL's maintainer: 25 GB/s become about 20 with packets of 128 B, "
+                       "https://github.com/NVIDIA/nccl-tests/issues/149"},
+    NvlinkEffectiveRow{4, 370.0 / 18,
+                       "NCCL's maintainer: 450 GB/s become 370 after protocol overhead, "
+                       "https://github.com/NVIDIA/nccl-tests/issues/212"},
+};
+
 struct NcclNvlinkRow {
   int least_sm;
   int most_sm;
@@ -194,6 +208,13 @@ GpuLinks nvlink(int generation, int links) {
   auto found = find_nvlink(generation, links);
   COMM_PROBE_CHECK(found.has_value(), "no such NVLink generation");
   return *std::move(found);
+}
+
+std::optional<Sourced<Bandwidth>> nvlink_effective_per_link(int generation) {
+  for (const NvlinkEffectiveRow& row : kNvlinkEffective)
+    if (row.generation == generation)
+      return catalog_value(Bandwidth::from_GBps(row.per_link), row.source);
+  return std::nullopt;
 }
 
 Sourced<Bandwidth> nccl_nvlink_per_link(int sm) {

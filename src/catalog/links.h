@@ -57,6 +57,9 @@ struct GpuLinks {
 std::optional<GpuLinks> find_nvlink(int generation, int links);
 // The same for a generation that is known to exist.
 GpuLinks nvlink(int generation, int links);
+// What one link carries in one direction after packet overhead, where somebody who knows has said
+// it; nothing for generations 1, 2 and 5, of which no public figure is known.
+std::optional<core::Sourced<core::Bandwidth>> nvlink_effective_per_link(int generation);
 // What NCCL 2.28 assumes for one NVLink of a GPU with this compute capability (90 = 9.0).
 core::Sourced<core::Bandwidth> nccl_nvlink_per_link(int sm);
 

@@ -5,6 +5,7 @@
 
 #include "catalog/catalog.h"
 #include "cli/calc.h"
+#include "cli/calc_path_rdma.h"
 #include "cli/catalog_option.h"
 #include "core/units.h"
 #include "model/rdma_paths.h"
@@ -37,6 +38,7 @@ struct PathFlags {
   bool both_ways = false;
   int cores = 64;
   core::Bandwidth per_core = core::Bandwidth::from_Gbps(15);
+  QueuePairFlags queue_pair = {};
 };
 
 // Rates by which a core drives TCP, for "15 to 40 cores"; 400 Gb/s / 26.7 and / 10 (golden G3-06).
@@ -274,10 +276,16 @@ int calc_path(const Shell& shell, PathFlags& flags) {
     else
       document.result["paths"].push_back(std::move(json));
   }
+  const auto queue_pair = queue_pair_timers(flags.queue_pair);
+  if (!queue_pair) return shell.fail(queue_pair.error());
+  document.result["rdma"] = rdma_json(*queue_pair);
   document.verdict = sentence(*subject, ledgers[2]);
   document.body = {paths_table(ledgers), core::Heading{"Per byte, on one end"},
                    counts_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
+  document.body.emplace_back(core::Heading{"A peer that stops answering"});
+  document.body.emplace_back(timers_table(*queue_pair));
   document.details = {core::Heading{"Every ceiling"}, ceilings_table(ledgers)};
+  for (core::Block& block : rdma_blocks()) document.details.push_back(std::move(block));
   return shell.finish(document);
 }
 
@@ -297,6 +305,12 @@ void add_machine_flags(CLI::App& app, PathFlags& flags) {
   app.add_option("--cores", flags.cores, "CPU cores of the host")->capture_default_str();
   add_bandwidth(app, "--per-core", flags.per_core, "TCP that one core can drive")
       ->default_str("15Gb/s");
+  app.add_option("--ib-timeout", flags.queue_pair.timeout,
+                 "NCCL_IB_TIMEOUT (default: that of each NCCL release)")
+      ->type_name("T");
+  app.add_option("--ib-retry", flags.queue_pair.retries,
+                 "NCCL_IB_RETRY_CNT (default: 7, as every NCCL release has it)")
+      ->type_name("N");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/facts_view.h"
+#include "cli/links_view.h"
 #include "cli/subcommands.h"
 #include "cli/topo_drawing.h"
 #include "cli/topo_policy.h"
@@ -50,6 +51,7 @@ int show(const Shell& shell, const TopoOptions& options) {
   // Facts only: what the source left out is said, but nothing is concluded that it could limit.
   for (core::Caveat& caveat : document.caveats) caveat.limits = false;
   document.result = topology::saved_json(*survey);
+  if (survey->machine) add_links(*survey->machine, document.result);
   document.verdict = survey_summary(*survey);
   if (!options.svg.empty()) document.result["svg"] = options.svg;
   if (const std::string art = drawing_text(*survey); !art.empty()) {
@@ -58,6 +60,9 @@ int show(const Shell& shell, const TopoOptions& options) {
         core::Preformatted{art}};
   }
   for (core::Block& block : survey_blocks(*survey)) document.body.push_back(std::move(block));
+  if (survey->machine)
+    for (core::Block& block : link_blocks(*survey->machine))
+      document.body.push_back(std::move(block));
   const auto facts = facts_blocks(*survey);
   document.body.insert(document.body.end(), facts.begin(), facts.end());
   if (!options.svg.empty())

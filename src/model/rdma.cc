@@ -19,6 +19,19 @@ constexpr std::array kDefaults = {
                 "NCCL src/transport/net_ib.cc, connect code"},
 };
 
+constexpr std::array kFigures = {
+    RdmaFigure{"registration of 1 GB of host memory", 100, 1000, "ms",
+               "order of magnitude: every page of 4 KiB is pinned and entered in the NIC's table; "
+               "huge pages, and GPU memory with its 64 KiB pages, take less",
+               "golden G3-21"},
+    RdmaFigure{"CPU cores per NIC", 1, 1, "cores", "RDMA: one post and one poll per message",
+               "golden G3-25"},
+    RdmaFigure{"GPUDirect RDMA through the CPU", 1, 25, "GB/s",
+               "depends on the CPU: an A30 across sockets got 11 GB/s, host memory of the same "
+               "machine 23 GB/s",
+               "golden G2-24, https://github.com/linux-rdma/perftest/issues/241"},
+};
+
 // rdma-core, libibverbs/verbs.h, enum ibv_wc_status
 constexpr std::array kStatuses = {
     CompletionStatus{0, "SUCCESS", "done"},
@@ -64,6 +77,7 @@ core::Result<std::optional<core::Duration>> time_to_retry_exceeded(int t, int re
 }
 
 std::span<const RdmaDefault> rdma_defaults() { return kDefaults; }
+std::span<const RdmaFigure> rdma_figures() { return kFigures; }
 std::span<const CompletionStatus> completion_statuses() { return kStatuses; }
 std::span<const std::string_view> queue_pair_states() { return kStates; }
 

@@ -29,6 +29,17 @@ struct RdmaDefault {
 };
 std::span<const RdmaDefault> rdma_defaults();
 
+// Orders of magnitude that depend on the machine, as a range.
+struct RdmaFigure {
+  std::string_view name;  // "registration of 1 GB"
+  double low;
+  double high;
+  std::string_view unit;
+  std::string_view applies_when;
+  std::string_view source;
+};
+std::span<const RdmaFigure> rdma_figures();
+
 // ibv_wc_status by number: 12 = RETRY_EXC_ERR, 13 = RNR_RETRY_EXC_ERR.
 struct CompletionStatus {
   int code;

@@ -21,6 +21,13 @@ std::optional<Bandwidth> nvlink_nominal(int sm, int count) {
   return links->one_way().value;
 }
 
+std::optional<Bandwidth> nvlink_effective(int sm, int count) {
+  const auto links = standard_nvlinks(sm, count);
+  const auto each = links ? catalog::nvlink_effective_per_link(links->generation) : std::nullopt;
+  if (!each) return std::nullopt;
+  return each->value * count;
+}
+
 // Broadcom PEX switches that show two levels where there is one: the id of the switch without its
 // low 12 bits (NCCL 2.28.9 topo.cc, getBcmGen). 0: not one of them.
 int broadcom_generation(std::uint64_t device, int level) {
@@ -82,7 +89,8 @@ void MachineBuilder::join_nvlinks(int gpu, int target, int count) {
             .remote = target,
             .count = count,
             .nccl = {static_cast<float>(count) * nccl_nvlink_rate(sm, version_).GBps},
-            .nominal = nvlink_nominal(sm, count)};
+            .nominal = nvlink_nominal(sm, count),
+            .effective = nvlink_effective(sm, count)};
   connect(gpu, link);
   if (machine_.node(target).type() == NodeType::kGpu) return;  // it brings its own
   link.remote = gpu;

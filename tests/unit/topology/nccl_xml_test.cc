@@ -43,9 +43,9 @@ TEST(NcclXml, ThreeBandwidthsOfOneLinkAreNotMixed) {
   const Node& node = machine.node(machine.of(NodeType::kGpu)[0]);
   ASSERT_EQ(node.links.size(), 2U);  // widest first
   EXPECT_EQ(node.links[0].type, LinkType::kNvl);
-  EXPECT_FLOAT_EQ(node.links[0].nccl.GBps, 370.8F);         // golden G2-18: 18 x 20.6
-  EXPECT_DOUBLE_EQ(node.links[0].nominal->in_GBps(), 450);  // golden G2-02
-  EXPECT_FALSE(node.links[0].effective.has_value());        // no model of NVLink overhead
+  EXPECT_FLOAT_EQ(node.links[0].nccl.GBps, 370.8F);            // golden G2-18: 18 x 20.6
+  EXPECT_DOUBLE_EQ(node.links[0].nominal->in_GBps(), 450);     // golden G2-02
+  EXPECT_NEAR(node.links[0].effective->in_GBps(), 370, 1e-9);  // nccl-tests issue 212
   EXPECT_EQ(node.links[1].type, LinkType::kPci);
   EXPECT_FLOAT_EQ(node.links[1].nccl.GBps, 48);                // 16 x 240 / 80
   EXPECT_DOUBLE_EQ(node.links[1].nominal->in_GBps(), 64);      // golden G2-07
