@@ -56,8 +56,9 @@ class TopologyWriter {
   void branch(std::size_t index);
   void open_bridge(int bus, const PcieLink& link);
   PcieLink link_of(const Device& device) const {
-    return device.gpu >= 0 ? *machine_.gpu.pcie : machine_.nic.pcie;
+    return device.gpu >= 0 ? *machine_.gpu.pcie : slot_of_net();
   }
+  PcieLink slot_of_net() const;
   void device(const Device& device, int bus, const PcieLink& link);
   void gpu(int index);
   void net(int index);
@@ -67,6 +68,19 @@ class TopologyWriter {
   std::vector<int> first_bus_ = {};  // of each branch
   std::map<int, int> gpu_bus_ = {};
 };
+
+// Several NICs that NCCL sees as one net have a slot each; the first generation of 16 lanes that
+// carries their rate stands for them (AWS's file for P5 has 32 GT/s x16 for four gen4 NICs).
+PcieLink TopologyWriter::slot_of_net() const {
+  const Nic& nic = machine_.nic;
+  if (machine_.nics_per_net <= 1) return nic.pcie;
+  PcieLink slot = nic.pcie;
+  for (int generation = 3; generation <= 6; ++generation) {
+    if (slot.raw().value >= nic.rate() * machine_.nics_per_net) break;
+    if (pcie(generation, 16).raw().value > slot.raw().value) slot = pcie(generation, 16);
+  }
+  return slot;
+}
 
 // NVML numbers GPUs in the order of their buses, so branches get theirs in the order of their GPUs.
 void TopologyWriter::place() {

@@ -37,6 +37,7 @@ core::Json rails_json(const model::Fabric& fabric) {
 void add_protocol_caveat(const CalcFlags& flags, const CalcQuestion& question,
                          core::Document& document) {
   const bool compares_protocols = flags.compare.find('/') != std::string::npos;
+  if (question.nccl) return;
   const bool has_protocol = compares_protocols || question.protocol != model::Protocol::kSimple;
   if (!has_protocol || !flags.request.has_typed_alpha()) return;
   document.caveats.push_back(core::make_caveat(
@@ -98,7 +99,9 @@ int calc_compare(const Shell& shell, const CalcFlags& flags, const CalcQuestion&
 }
 
 int calc(const Shell& shell, CalcFlags& flags) {
-  const auto question = flags.request.question();
+  using Pricing = CalcRequest::Pricing;
+  const auto question =
+      flags.request.question(flags.compare.empty() ? Pricing::kNccl : Pricing::kLinks);
   if (!question) return shell.fail(question.error());
   if (flags.sweep && !flags.compare.empty())
     return shell.fail(core::input_error("--sweep and --compare do not go together",

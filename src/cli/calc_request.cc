@@ -5,6 +5,7 @@
 #include "cli/method_name.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
+#include "nccl/catalog_job.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using core::input_error;
 
 constexpr const char* kTyped = "given on the command line";
+constexpr const char* kNcclAlgorithm = "nccl";
 constexpr const char* kLinkHint =
     "give --alpha TIME and --beta BANDWIDTH, like --alpha 10us --beta 25GB/s";
 
@@ -41,13 +43,14 @@ void CalcRequest::add_to(CLI::App& app) {
   catalog_.add_to(app);
   app.add_option("--algo", algorithm_,
                  "ring, tree, nccl-tree, double-tree, recursive-doubling, one-shot, two-shot, "
-                 "hierarchical, nvls, direct, bruck; auto = the fastest (default: ring; "
-                 "hierarchical with --inter-beta where the ranks fill the nodes; direct for "
-                 "all_to_all)")
+                 "hierarchical, nvls, direct, bruck; auto = the fastest on the links; nccl = what "
+                 "NCCL would choose (default: nccl with --machine; else ring; hierarchical with "
+                 "--inter-beta where the ranks fill the nodes; direct for all_to_all)")
       ->type_name("A");
-  app.add_option("--proto", protocol_, "simple, ll (1/2 of the wire is data), ll128 (120/128)")
-      ->capture_default_str()
-      ->type_name("P");
+  protocol_option_ =
+      app.add_option("--proto", protocol_, "simple, ll (1/2 of the wire is data), ll128 (120/128)")
+          ->capture_default_str()
+          ->type_name("P");
 }
 
 core::Result<model::Op> CalcRequest::op() const {
@@ -136,7 +139,37 @@ void CalcRequest::take_alphas(CalcQuestion& question) const {
                         "small sizes are only as good as NCCL's constant for one step", false));
 }
 
-core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
+// A typed alpha belongs to the links, and so does an algorithm of the model.
+bool CalcRequest::wants_nccl(Pricing pricing) const {
+  const bool has_alpha = alpha_option_->count() + inter_alpha_option_->count() > 0;
+  return pricing == Pricing::kNccl && !has_alpha &&
+         (algorithm_.empty() || algorithm_ == kNcclAlgorithm);
+}
+
+core::Result<bool> CalcRequest::take_nccl(const catalog::Machine& machine,
+                                          const model::MachineRanks& ranks,
+                                          CalcQuestion& question) const {
+  const model::Op op = question.collective.op;
+  core::Result<nccl::Tuning> tuning =
+      nccl::function_of(op)
+          ? nccl::tune_catalog_job(machine, {ranks.ranks, ranks.nodes})
+          : core::input_error(fmt::format("NCCL has no model for {}", op_name(op)),
+                              "name an algorithm, or leave --algo out");
+  if (tuning) {
+    question.nccl = std::move(tuning).value();
+    if (protocol_option_->count() > 0)
+      question.limits.protocol = nccl::protocol_of(question.protocol);
+    return true;
+  }
+  if (algorithm_ == kNcclAlgorithm) return tuning.error();
+  if (nccl::function_of(op))
+    question.caveats.push_back(core::make_caveat(
+        "calc.nccl-not-priced", tuning.error().message,
+        "this is the usual algorithm on bare links; NCCL may be faster or slower", false));
+  return false;
+}
+
+core::Result<bool> CalcRequest::take_machine(CalcQuestion& question, Pricing pricing) {
   const auto machine = this->machine();
   if (!machine) return machine.error();
   const auto ranks = machine_ranks(**machine);
@@ -146,9 +179,16 @@ core::Result<bool> CalcRequest::take_machine(CalcQuestion& question) {
   question.collective.ranks = ranks->ranks;
   question.fabric = std::move(fabric).value();
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
+  if (wants_nccl(pricing)) {
+    const auto taken = take_nccl(**machine, *ranks, question);
+    if (!taken) return taken.error();
+    if (*taken) return true;
+  }
   take_alphas(question);
+  const bool is_said =
+      !question.caveats.empty() && question.caveats.front().id == "calc.nccl-not-priced";
   const bool switch_can_do_it =
-      model::find_recipe(question.collective.op, model::Algorithm::kNvls) != nullptr;
+      !is_said && model::find_recipe(question.collective.op, model::Algorithm::kNvls) != nullptr;
   if (switch_can_do_it && model::can_reduce_in_switch(**machine))
     question.caveats.push_back(core::make_caveat(
         "calc.nccl-not-priced", "NCCL's own choice and efficiency (NVLS in the NVSwitch)",
@@ -168,7 +208,10 @@ core::Result<bool> CalcRequest::take_links(CalcQuestion& question) const {
 
 core::Result<bool> CalcRequest::take_algorithm(CalcQuestion& question) const {
   question.wants_fastest = algorithm_ == "auto";
-  if (algorithm_.empty() || question.wants_fastest) return true;
+  if (algorithm_ == kNcclAlgorithm && !question.nccl)
+    return input_error("--algo nccl needs the machine and NCCL's own alpha",
+                       "give --machine NAME, and neither --alpha nor --compare");
+  if (algorithm_.empty() || question.wants_fastest || question.nccl) return true;
   const auto algorithm = parse_algorithm(algorithm_);
   if (!algorithm) return algorithm.error();
   question.algorithm = *algorithm;
@@ -190,7 +233,7 @@ void CalcRequest::say_uneven(CalcQuestion& question) const {
       false));
 }
 
-core::Result<CalcQuestion> CalcRequest::question() {
+core::Result<CalcQuestion> CalcRequest::question(Pricing pricing) {
   CalcQuestion question;
   const auto op = this->op();
   if (!op) return op.error();
@@ -198,11 +241,11 @@ core::Result<CalcQuestion> CalcRequest::question() {
   const auto protocol = parse_protocol(protocol_);
   if (!protocol) return protocol.error();
   question.protocol = *protocol;
-  const auto links = machine_.empty() ? take_links(question) : take_machine(question);
+  const auto links = machine_.empty() ? take_links(question) : take_machine(question, pricing);
   if (!links) return links.error();
   const auto algorithm = take_algorithm(question);
   if (!algorithm) return algorithm.error();
-  say_uneven(question);
+  if (!question.nccl) say_uneven(question);
   return question;
 }
 
@@ -215,6 +258,7 @@ core::Result<core::Bytes> CalcRequest::size() const {
 core::Result<model::Ledger> CalcQuestion::price(core::Bytes bytes) const {
   model::Collective sized = collective;
   sized.bytes = bytes;
+  if (nccl) return nccl::price(sized, *nccl, limits);
   if (wants_fastest) return model::price_fastest(sized, protocol, fabric);
   const model::Algorithm chosen = algorithm.value_or(model::usual_algorithm(sized, fabric));
   auto ledger = model::price(sized, {chosen, protocol}, fabric);

@@ -10,6 +10,7 @@
 #include "cli/shell.h"
 #include "model/algorithms.h"
 #include "model/machine_fabric.h"
+#include "nccl/price.h"
 
 namespace comm_probe::cli {
 
@@ -20,6 +21,9 @@ struct CalcQuestion {
   std::optional<model::Algorithm> algorithm = {};  // nothing: the usual one
   bool wants_fastest = false;                      // --algo auto
   model::Protocol protocol = model::Protocol::kSimple;
+  // Given: NCCL's own choice and model (--machine without --algo), else the links.
+  std::optional<nccl::Tuning> nccl = {};
+  nccl::PriceLimits limits = {};
   std::vector<core::InputRecord> inputs = {};  // a catalog file
   std::vector<core::Caveat> caveats = {};
 
@@ -32,8 +36,10 @@ class CalcRequest {
  public:
   void add_to(CLI::App& app);
 
+  // What prices a machine where no algorithm is named: NCCL, or the links alone.
+  enum class Pricing { kNccl, kLinks };
   // Fails with the flag that is missing or wrong.
-  core::Result<CalcQuestion> question();
+  core::Result<CalcQuestion> question(Pricing pricing);
   // Fails where -s was not given.
   core::Result<core::Bytes> size() const;
   bool names_algorithm() const { return !algorithm_.empty(); }
@@ -47,7 +53,11 @@ class CalcRequest {
   core::Result<const catalog::Machine*> machine();
   core::Result<model::MachineRanks> machine_ranks(const catalog::Machine& machine) const;
   // The links, ranks and caveats of --machine.
-  core::Result<bool> take_machine(CalcQuestion& question);
+  core::Result<bool> take_machine(CalcQuestion& question, Pricing pricing);
+  // NCCL's tuning of the machine, where it is asked for and can be had; `question` says why not.
+  core::Result<bool> take_nccl(const catalog::Machine& machine, const model::MachineRanks& ranks,
+                               CalcQuestion& question) const;
+  bool wants_nccl(Pricing pricing) const;
   void take_alphas(CalcQuestion& question) const;
   core::Result<bool> take_links(CalcQuestion& question) const;
   core::Result<bool> take_algorithm(CalcQuestion& question) const;
@@ -70,6 +80,7 @@ class CalcRequest {
   CLI::Option* beta_option_ = nullptr;
   CLI::Option* inter_alpha_option_ = nullptr;
   CLI::Option* inter_beta_option_ = nullptr;
+  CLI::Option* protocol_option_ = nullptr;
 };
 
 }  // namespace comm_probe::cli

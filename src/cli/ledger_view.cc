@@ -77,6 +77,13 @@ bool has_two_links(const Ledger& ledger) {
   return false;
 }
 
+bool has_two_ways(const Ledger& ledger) {
+  std::size_t ways = 0;
+  for (const Term& term : ledger.terms)
+    ways += term.bytes.count() > 0 || term.hidden.count() > 0 ? 1U : 0U;
+  return ways > 1 && has_two_links(ledger);
+}
+
 void add_tree(const Ledger& ledger, std::vector<core::Block>& blocks) {
   blocks.emplace_back(core::Heading{"Cost tree"});
   blocks.emplace_back(tree_table(ledger));
@@ -145,7 +152,7 @@ core::KeyValues summary(const Ledger& ledger) {
                           format_duration(ledger.time()), format_duration(ledger.latency()),
                           steps_text(ledger), format_duration(ledger.bandwidth()),
                           format_bytes(ledger.bytes_per_rank),
-                          has_two_links(ledger) ? " on the link that costs most" : ""));
+                          has_two_ways(ledger) ? " on the link that costs most" : ""));
   pairs.rows.emplace_back(
       "algbw, busbw",
       fmt::format("{}, {}; large messages approach {}", format_bandwidth(ledger.algbw()),

@@ -201,6 +201,10 @@ LocalWork work_by_algorithm(const LocalCase& asked, const Shape& s) {
     case Algorithm::kNcclTree:
     case Algorithm::kHierarchical:
     case Algorithm::kNvls:
+    case Algorithm::kNvlsTree:
+    case Algorithm::kCollNetDirect:
+    case Algorithm::kCollNetChain:
+    case Algorithm::kPat:
     case Algorithm::kBruck:
       return {};
   }

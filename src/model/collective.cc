@@ -16,7 +16,7 @@ constexpr std::array<std::pair<Op, std::string_view>, 7> kOpNames = {{
     {Op::kAllToAll, "all_to_all"},
     {Op::kSendRecv, "send_recv"},
 }};
-constexpr std::array<std::pair<Algorithm, std::string_view>, 11> kAlgorithmNames = {{
+constexpr std::array<std::pair<Algorithm, std::string_view>, 15> kAlgorithmNames = {{
     {Algorithm::kRing, "ring"},
     {Algorithm::kTree, "tree"},
     {Algorithm::kNcclTree, "nccl-tree"},
@@ -26,6 +26,10 @@ constexpr std::array<std::pair<Algorithm, std::string_view>, 11> kAlgorithmNames
     {Algorithm::kTwoShot, "two-shot"},
     {Algorithm::kHierarchical, "hierarchical"},
     {Algorithm::kNvls, "nvls"},
+    {Algorithm::kNvlsTree, "nvls-tree"},
+    {Algorithm::kCollNetDirect, "collnet-direct"},
+    {Algorithm::kCollNetChain, "collnet-chain"},
+    {Algorithm::kPat, "pat"},
     {Algorithm::kDirect, "direct"},
     {Algorithm::kBruck, "bruck"},
 }};

@@ -20,12 +20,16 @@ enum class Algorithm {
   kNcclTree,    // NCCL: chain inside the node, tree over the nodes: 2*((p-1) + log2 N) steps
   kDoubleTree,  // two complementary trees, each carries half: full bandwidth
   kRecursiveDoubling,
-  kOneShot,       // every rank reads all others' data and reduces
-  kTwoShot,       // reduce_scatter + all_gather, each in one step over all peers
-  kHierarchical,  // reduce_scatter inside, all_reduce between nodes, all_gather inside
-  kNvls,          // reduction in the NVSwitch
-  kDirect,        // every pair directly (all_to_all, send_recv)
-  kBruck          // all_to_all and all_gather in ceil(log2 n) rounds
+  kOneShot,        // every rank reads all others' data and reduces
+  kTwoShot,        // reduce_scatter + all_gather, each in one step over all peers
+  kHierarchical,   // reduce_scatter inside, all_reduce between nodes, all_gather inside
+  kNvls,           // reduction in the NVSwitch
+  kNvlsTree,       // NCCL: reduction in the NVSwitch of every node, trees over the nodes
+  kCollNetDirect,  // NCCL: reduction in the network, every GPU to its NIC's GPU
+  kCollNetChain,   // NCCL: reduction in the network, a chain inside the node
+  kPat,            // NCCL: parallel aggregated trees (all_gather, reduce_scatter)
+  kDirect,         // every pair directly (all_to_all, send_recv)
+  kBruck           // all_to_all and all_gather in ceil(log2 n) rounds
 };
 enum class Protocol { kSimple, kLl, kLl128 };
 inline constexpr std::array kAllAlgorithms = {Algorithm::kRing,
@@ -37,6 +41,10 @@ inline constexpr std::array kAllAlgorithms = {Algorithm::kRing,
                                               Algorithm::kTwoShot,
                                               Algorithm::kHierarchical,
                                               Algorithm::kNvls,
+                                              Algorithm::kNvlsTree,
+                                              Algorithm::kCollNetDirect,
+                                              Algorithm::kCollNetChain,
+                                              Algorithm::kPat,
                                               Algorithm::kDirect,
                                               Algorithm::kBruck};
 inline constexpr std::array kAllProtocols = {Protocol::kSimple, Protocol::kLl, Protocol::kLl128};

@@ -13,11 +13,14 @@
 //   tuning.h      the latency and bandwidth of every algorithm and protocol
 //   choice.h      which one a call takes; crossover.h: from which size on
 //   launch.h      its channels, threads and chunk
+//   price.h       the same as a Ledger: the one prediction for a machine that is known
+//   catalog_job.h a job on machines of the catalog
 //
 // Worked example (tests/unit/nccl): on a DGX H100 with NCCL_P2P_DISABLE=1 the GPUs fall into two
 // domains, one for each socket: between sockets the NICs (48 GB/s) beat the CPU link (22 GB/s).
 #pragma once
 
+#include "nccl/catalog_job.h"
 #include "nccl/choice.h"
 #include "nccl/crossover.h"
 #include "nccl/gdr_rules.h"
@@ -25,6 +28,7 @@
 #include "nccl/job_plan.h"
 #include "nccl/net_choice.h"
 #include "nccl/peer_rules.h"
+#include "nccl/price.h"
 #include "nccl/reach.h"
 #include "nccl/ring_edges.h"
 #include "nccl/settings.h"

@@ -76,7 +76,7 @@ MethodCost cost_of(const TuningFacts& facts, const Combination& what) {
   MethodCost cost;
   cost.refusal = method_refusal(facts, what);
   if (!is_offered(facts, what)) return cost;
-  cost.latency = method_latency(facts, what);
+  cost.latency = latency_parts(facts, what).total();
   if (cost.refusal != Refusal::kNone) return cost;
   cost.bandwidth = method_bandwidth(facts, what);
   if (cost.bandwidth.GBps == 0) cost.refusal = Refusal::kNoBandwidth;

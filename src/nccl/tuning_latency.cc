@@ -75,16 +75,20 @@ float net_overhead(const TuningFacts& facts) {
              : 1.0F;
 }
 
-float one_way_ring(const TuningFacts& facts, const Combination& what, float base) {
+// Steps of a ring that only goes one way: Broadcast and Reduce.
+LatencyParts one_way_ring(const TuningFacts& facts, const Combination& what) {
   const Wire wire = facts.nodes == 1 ? inner_wire(facts, Algorithm::kRing) : Wire::kNet;
-  float step = hw_latency(facts, wire, Algorithm::kRing, what.protocol);
-  if (facts.agreement.ring.same_channels) return base + step;
-  if (what.protocol == Protocol::kSimple)
-    step = hw_latency(facts, wire, Algorithm::kTree, what.protocol);
-  return base + static_cast<float>(ring_steps(what.function, facts.ranks)) * step;
+  const bool same = facts.agreement.ring.same_channels;
+  const bool as_tree = !same && what.protocol == Protocol::kSimple;
+  const float step =
+      hw_latency(facts, wire, as_tree ? Algorithm::kTree : Algorithm::kRing, what.protocol);
+  const float steps = same ? 1.0F : static_cast<float>(ring_steps(what.function, facts.ranks));
+  LatencyParts parts;
+  (wire == Wire::kNet ? parts.between : parts.inside) = {steps, step};
+  return parts;
 }
 
-float ring(const TuningFacts& facts, const Combination& what, Steps steps) {
+LatencyParts ring(const TuningFacts& facts, const Combination& what, Steps steps) {
   float overhead = facts.nodes > 1 ? net_overhead(facts) : 0;
   if (what.protocol == Protocol::kSimple) overhead *= 3;
   steps.intra = std::max(steps.intra, overhead);
@@ -92,39 +96,79 @@ float ring(const TuningFacts& facts, const Combination& what, Steps steps) {
   int crossings = 0;
   if (facts.nodes > 1)
     crossings = what.function == Function::kAllReduce ? 2 * turns : facts.nodes - 1;
-  return static_cast<float>(ring_steps(what.function, facts.ranks) - crossings) * steps.intra +
-         static_cast<float>(crossings) * steps.inter;
+  LatencyParts parts;
+  parts.inside = {static_cast<float>(ring_steps(what.function, facts.ranks) - crossings),
+                  steps.intra};
+  parts.between = {static_cast<float>(crossings), steps.inter};
+  return parts;
 }
 
 }  // namespace
 
-NcclTime method_latency(const TuningFacts& facts, const Combination& what) {
-  const float base = of(facts.constants.base_latency, what.algorithm, what.protocol);
+// NCCL adds 32-bit floats, except where a literal makes it a double; each sum keeps its order, so
+// that equal candidates stay equal.
+NcclTime LatencyParts::total() const {
+  switch (order) {
+    case Order::kStepsFirst:
+      return {base + (inside.us() + between.us())};
+    case Order::kInTurn:
+      return {base + inside.us() + between.us()};
+    case Order::kExtraInside:
+      return {single(base + (inside.us() + extra_us) + between.us())};
+    case Order::kExtraLast:
+      return {single(base + between.steps * between_us + extra_us)};
+  }
+  return {};
+}
+
+LatencyParts latency_parts(const TuningFacts& facts, const Combination& what) {
+  using Order = LatencyParts::Order;
   const Steps steps = steps_of(facts, what);
   const auto peers = static_cast<float>(facts.whole_ranks_per_node - 1);
   const auto height = static_cast<float>(log2_floor(facts.nodes));
+  LatencyParts parts;
   switch (what.algorithm) {
     case Algorithm::kRing:
-      if (what.function == Function::kReduce || what.function == Function::kBroadcast)
-        return {one_way_ring(facts, what, base)};
-      return {base + ring(facts, what, steps)};
+      parts = what.function == Function::kReduce || what.function == Function::kBroadcast
+                  ? one_way_ring(facts, what)
+                  : ring(facts, what, steps);
+      break;
     case Algorithm::kTree:
-      return {base + 2 * (peers * steps.intra + height * steps.inter)};
+      parts.inside = {2 * peers, steps.intra};
+      parts.between = {2 * height, steps.inter};
+      break;
     case Algorithm::kCollNetDirect:
-      return {single(
-          base +
-          2 * (std::min(1.0F, peers) * steps.intra + peers * facts.constants.collnet_per_peer) +
-          steps.inter)};
+      parts.order = Order::kExtraInside;
+      parts.inside = {2 * std::min(1.0F, peers), steps.intra};
+      parts.between = {1, steps.inter};
+      parts.extra_us = 2 * (peers * facts.constants.collnet_per_peer);
+      parts.extra_name = "gathering from the peers of the node";
+      break;
     case Algorithm::kCollNetChain:
-      return {base + 2 * peers * steps.intra + steps.inter};
+      parts.order = Order::kInTurn;
+      parts.inside = {2 * peers, steps.intra};
+      parts.between = {1, steps.inter};
+      break;
     case Algorithm::kNvls:
-      return {steps.intra + (facts.nodes > 1 ? steps.inter : 0)};
+      parts.order = Order::kInTurn;
+      parts.inside = {1, steps.intra};
+      parts.between = {facts.nodes > 1 ? 1.0F : 0.0F, steps.inter};
+      return parts;  // without a base
     case Algorithm::kNvlsTree:
-      return {base + steps.intra + 2 * height * steps.inter};
+      parts.order = Order::kInTurn;
+      parts.inside = {1, steps.intra};
+      parts.between = {2 * height, steps.inter};
+      break;
     case Algorithm::kPat:
-      return {single(base + height * (steps.inter / 3.5) + facts.ranks * 2.8)};
+      parts.order = Order::kExtraLast;
+      parts.between = {height, single(steps.inter / 3.5)};
+      parts.between_us = steps.inter / 3.5;
+      parts.extra_us = facts.ranks * 2.8;
+      parts.extra_name = "2.8 us for every rank";
+      break;
   }
-  return {};
+  parts.base = of(facts.constants.base_latency, what.algorithm, what.protocol);
+  return parts;
 }
 
 }  // namespace comm_probe::nccl

@@ -1,0 +1,57 @@
+#include "nccl/catalog_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "catalog/topology_xml.h"
+#include "topology/readers/nccl_xml.h"
+
+namespace comm_probe::nccl {
+
+using catalog::Branch;
+using catalog::GpuPair;
+
+catalog::Machine with_first_gpus(const catalog::Machine& machine, int gpus) {
+  catalog::Machine part = machine;
+  part.gpus = std::min(gpus, machine.gpus);
+  for (Branch& branch : part.branches)
+    std::erase_if(branch.gpus, [&](int gpu) { return gpu >= part.gpus; });
+  std::erase_if(part.gpu_pairs, [&](const GpuPair& pair) {
+    return pair.first >= part.gpus || pair.second >= part.gpus;
+  });
+  return part;
+}
+
+core::Result<Tuning> tune_machine_job(const topology::Machine& machine, const CatalogJob& job) {
+  const auto settings = read_tuning_settings(job.environment, job.version);
+  if (!settings) return settings.error();
+  Job what = implied_job(machine);
+  what.nodes = job.nodes;
+  auto reached = reach_of_job(machine, read_settings(job.environment, job.version), what);
+  if (!reached) return reached.error();
+  const auto planned =
+      plan_job(std::move(*reached), read_channel_settings(job.environment, job.version));
+  if (!planned) return planned.error();
+  return tune(*planned, *settings);
+}
+
+core::Result<Tuning> tune_catalog_job(const catalog::Machine& machine, const CatalogJob& job) {
+  if (job.nodes < 1 || job.ranks < 1 || job.ranks % job.nodes != 0 ||
+      job.ranks / job.nodes > machine.gpus)
+    return core::input_error(fmt::format("{} ranks do not fill {} nodes of {} evenly", job.ranks,
+                                         job.nodes, machine.name));
+  if (job.nodes > 1 && machine.scale_up_gpus > machine.gpus)
+    return core::input_error(
+        fmt::format("the trays of {} are one NVLink domain, which the catalog's topology does not "
+                    "join",
+                    machine.name),
+        "comm-probe nccl choose --topo with a topology of the whole rack");
+  const auto xml = catalog::topology_xml(with_first_gpus(machine, job.ranks / job.nodes));
+  if (!xml) return xml.error();
+  const auto reading = topology::read_nccl_xml(machine.name, *xml, job.version);
+  if (!reading) return reading.error();
+  return tune_machine_job(reading->machine, job);
+}
+
+}  // namespace comm_probe::nccl
