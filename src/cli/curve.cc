@@ -12,6 +12,7 @@
 #include "catalog/catalog.h"
 #include "cli/baseline_view.h"
 #include "cli/curve_view.h"
+#include "cli/job_pricer.h"
 #include "cli/subcommands.h"
 #include "cli/topo_source.h"
 #include "core/finding_table.h"
@@ -20,6 +21,7 @@
 #include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
 #include "diagnose/machine_of_topology.h"
+#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -87,15 +89,28 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
       "expected nccl-tests or rccl-tests tables, or a CSV of pairs");
 }
 
-// What the named topology file holds, as a machine that is no entry of the catalog.
-Result<catalog::Machine> machine_from(const std::string& path) {
+// What the named topology file holds: as a machine that is no entry of the catalog, and for NCCL.
+struct NamedTopology {
+  catalog::Machine machine = {};
+  std::unique_ptr<MachinePricer> pricer = {};
+};
+
+Result<NamedTopology> machine_from(const std::string& path) {
   const auto survey = load_survey({path});
   if (!survey) return survey.error();
   if (!survey->machine)
     return core::input_error(
         fmt::format("--topo {}: a {} shows no rates of links", path, survey->kind),
         "give NCCL's topology XML (NCCL_TOPO_DUMP_FILE), or name the machine with --machine");
-  return diagnose::machine_of(*survey->machine, std::filesystem::path(path).filename().string());
+  auto machine =
+      diagnose::machine_of(*survey->machine, std::filesystem::path(path).filename().string());
+  if (!machine) return machine.error();
+  NamedTopology named{std::move(machine).value(), nullptr};
+  auto input = core::Input::open(path);
+  if (!input) return named;
+  auto job = topology::read_job_machine(*input);
+  if (job) named.pricer = std::make_unique<MachinePricer>(std::move(job->reading.machine));
+  return named;
 }
 
 Result<diagnose::Reference> reference_of(const CurveRequest& request,
@@ -233,10 +248,12 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!catalog) return shell.fail(catalog.error());
   auto reference = reference_of(request, *catalog);
   if (!reference) return shell.fail(reference.error());
-  const auto topology =
-      request.topo.empty() ? Result(catalog::Machine{}) : machine_from(request.topo);
+  auto topology = request.topo.empty() ? Result(NamedTopology{}) : machine_from(request.topo);
   if (!topology) return shell.fail(topology.error());
-  if (!request.topo.empty()) reference->machine = &*topology;
+  if (!request.topo.empty()) reference->machine = &topology->machine;
+  if (!request.machine.empty())
+    topology->pricer = std::make_unique<MachinePricer>(*reference->machine);
+  reference->pricer = topology->pricer.get();
   const auto inputs = read_inputs(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   Judged judged;

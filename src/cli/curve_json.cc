@@ -115,6 +115,30 @@ Json reference_json(const std::optional<diagnose::Expectation>& expectation) {
           {"priced", expectation->is_priced}};
 }
 
+Json priced(const model::Ledger& ledger) {
+  return {{"bytes", core::json_bytes(ledger.collective.bytes)},
+          {"algorithm", algorithm_name(ledger.algorithm)},
+          {"protocol", protocol_name(ledger.protocol)},
+          {"time_us", core::json_number(ledger.time().in_us())},
+          {"busbw_GBps", core::json_number(ledger.busbw().in_GBps())}};
+}
+
+// What NCCL's model gives on the machine that was named.
+Json plan_json(const std::optional<diagnose::PlanPrice>& plan) {
+  if (!plan) return nullptr;
+  Json json = {{"plateau", priced(plan->plateau)},
+               {"measured_busbw_GBps", core::json_number(plan->measured.in_GBps())},
+               {"share", core::json_number(plan->share())},
+               {"smallest", nullptr},
+               {"basis", basis_name(plan->plateau.basis)},
+               {"source", plan->plateau.source}};
+  if (plan->smallest_time > core::Duration()) {
+    json["smallest"] = priced(plan->smallest);
+    json["smallest"]["measured_us"] = core::json_number(plan->smallest_time.in_us());
+  }
+  return json;
+}
+
 std::string op_text(const Curve& curve) {
   return curve.op ? model::op_name(*curve.op) : curve.program;
 }
@@ -147,6 +171,7 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"humps", humps_json(analysis.shape)},
           {"in_place_over_out_of_place", or_null(analysis.shape.again_ratio)},
           {"reference", reference_json(judged.expectation)},
+          {"nccl_model", plan_json(judged.plan)},
           {"standing", standing_name(standing_of(judged))}};
 }
 

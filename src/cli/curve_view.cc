@@ -10,6 +10,7 @@
 #include <span>
 
 #include "cli/fit_view.h"
+#include "cli/method_name.h"
 #include "core/units.h"
 #include "diagnose/curve_verdict.h"
 
@@ -106,6 +107,22 @@ std::string in_place_text(const curve::Analysis& analysis) {
   return fmt::format("{} times the out-of-place time", format_number(*ratio, 3));
 }
 
+std::string plan_text(const diagnose::PlanPrice& plan) {
+  const auto method = [](const model::Ledger& ledger) {
+    return method_name(ledger.algorithm, ledger.protocol);
+  };
+  std::string text =
+      fmt::format("{} at {} with {}, measured {} of it", format_bandwidth(plan.plateau.busbw()),
+                  format_bytes(plan.plateau.collective.bytes), method(plan.plateau),
+                  core::format_percent(plan.share(), 3));
+  if (plan.smallest.time() > core::Duration() && plan.smallest_time > core::Duration())
+    text += fmt::format("; {} at {} with {}, measured {} times that",
+                        format_duration(plan.smallest.time()),
+                        format_bytes(plan.smallest.collective.bytes), method(plan.smallest),
+                        format_number(plan.smallest_time / plan.smallest.time(), 3));
+  return fmt::format("{} ({}: {})", text, basis_name(plan.plateau.basis), plan.plateau.source);
+}
+
 void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   blocks.emplace_back(core::Heading{title_of(judged)});
   const auto& analysis = judged.analysis;
@@ -126,6 +143,7 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   if (const std::string text = in_place_text(analysis); !text.empty())
     facts.rows.emplace_back("in place", text);
   if (judged.expectation) facts.rows.emplace_back("reference", reference_text(*judged.expectation));
+  if (judged.plan) facts.rows.emplace_back("NCCL's model", plan_text(*judged.plan));
   if (const std::string line = sparkline(judged); !line.empty())
     facts.rows.emplace_back("busbw", line);
   blocks.emplace_back(std::move(facts));

@@ -58,6 +58,12 @@ constexpr std::array kFindings = {
                  "a network plugin with a lower efficiency (TCPX, libfabric), MTU 1500, few queue "
                  "pairs, or a fabric that is shared",
                  "compare with another pair of the same cluster before anything is changed"},
+    FindingEntry{"curve.below-nccl-model", kInfo, Layer::kNccl,
+                 "the links carry what they should, but NCCL's own model gives clearly more",
+                 "another algorithm than NCCL would choose: NVLS switched off or not available "
+                 "(fabric manager, virtual machine, container), a forced NCCL_ALGO, an older NCCL",
+                 "see in the log which algorithm ran (NCCL_DEBUG_SUBSYS=INIT,TUNING), and compare "
+                 "with `comm-probe nccl choose`"},
     FindingEntry{"curve.latency-high", kWarning, Layer::kNccl,
                  "small messages take longer than the latency ledger allows",
                  "TCP instead of RDMA, ranks far from their NIC, power saving (C-states), another "
@@ -140,8 +146,10 @@ constexpr std::array kCaveats = {
         "name it: --machine NAME --nodes N (`comm-probe machines` lists them), or the link: "
         "--beta 50GB/s [--alpha 10us], or a good run: --baseline FILE"},
     CaveatEntry{
-        "curve.not-priced", "NVSwitch with in-switch reduction (NVLS) is not priced by a model yet",
-        "the band is a reference band scaled by the link rate; a value above it is healthy"},
+        "curve.not-priced",
+        "the band is that of a ring, and NCCL may reduce in the NVSwitch or was told another "
+        "algorithm",
+        "name the machine (--machine NAME): NCCL's own model then stands beside the curve"},
     CaveatEntry{"curve.nodes-differ", "the text and --nodes name different numbers of nodes",
                 "leave --nodes out where the text names the nodes"},
     CaveatEntry{

@@ -23,6 +23,7 @@ constexpr double kFactorSlack = 0.02;  // of a printed busbw / algbw
 
 struct PlacedCurve {
   Placement placement = {};
+  int hosts = 1;
   std::string fault = {};  // why it does not fit
 };
 
@@ -34,7 +35,7 @@ PlacedCurve place_on(Placement placement, const curve::Curve& curve, const Refer
   const bool one_domain = machine.scale_up_gpus > machine.gpus;
   placement.nodes =
       one_domain ? (ranks + machine.scale_up_gpus - 1) / machine.scale_up_gpus : hosts;
-  PlacedCurve placed{placement, {}};
+  PlacedCurve placed{placement, hosts, {}};
   if (hosts < 1 || ranks % hosts != 0)
     placed.fault = fmt::format("{} ranks do not fill {} nodes evenly", ranks, hosts);
   else if (ranks / hosts > machine.gpus)
@@ -148,6 +149,15 @@ void add_inside(ReferenceChoice& choice, const curve::Curve& curve, const Machin
   choice.caveats.push_back(no_link(curve, machine));
 }
 
+// "Tree" of a table below "### ALGO=Tree"; empty where NCCL chose.
+std::string forced_algorithm(const curve::Curve& curve) {
+  constexpr std::string_view kSetting = "ALGO=";
+  const std::size_t start = curve.label.find(kSetting);
+  if (start == std::string::npos) return "";
+  const std::size_t from = start + kSetting.size();
+  return curve.label.substr(from, curve.label.find_first_of(" ,;\t", from) - from);
+}
+
 ReferenceChoice from_machine(const curve::Curve& curve, const Reference& reference) {
   ReferenceChoice choice;
   for (const auto& contradiction :
@@ -167,6 +177,7 @@ ReferenceChoice from_machine(const curve::Curve& curve, const Reference& referen
     choice.caveats.push_back(unknown_shape(curve, placed.fault));
     return choice;
   }
+  choice.job = PlannedJob{*ranks, placed.hosts, forced_algorithm(curve)};
   const Machine& machine = *reference.machine;
   const int per_island = placed.placement.ranks / std::max(placed.placement.nodes, 1);
   if (placed.placement.nodes == 1) {
@@ -208,24 +219,24 @@ ReferenceChoice from_header(const curve::Curve& curve, const Reference& referenc
   return choice;
 }
 
-// NCCL_ALGO=Tree and CollNet are other ledgers than the ring's; only the ring is priced here.
+// NCCL_ALGO=Tree and CollNet are other ledgers than the ring's, which the band is made of.
 bool forces_another_algorithm(const curve::Curve& curve) {
-  return curve.label.find("ALGO=") != std::string::npos &&
-         curve.label.find("Ring") == std::string::npos &&
-         curve.label.find("NVLS") == std::string::npos;
+  const std::string algorithm = forced_algorithm(curve);
+  return !algorithm.empty() && algorithm.find("Ring") == std::string::npos &&
+         algorithm.find("NVLS") == std::string::npos;
 }
 
 core::Caveat algorithm_not_priced(const curve::Curve& curve) {
   return core::make_caveat(
       "curve.not-priced",
-      fmt::format("{}: {} was forced, and only the ring is priced yet", curve.file, curve.label),
+      fmt::format("{}: {} was forced, and the bands are those of a ring", curve.file, curve.label),
       "the plateau of this curve is not judged", false);
 }
 
 core::Caveat not_priced(const curve::Curve& curve) {
   return core::make_caveat(
       "curve.not-priced",
-      curve.file + ": NVSwitch with reduction in the switch (NVLS) is not priced yet",
+      curve.file + ": NVSwitch with reduction in the switch (NVLS), and no machine is named",
       "a reference band scaled by the NVLink rate stands in; values above it are healthy", false);
 }
 
@@ -255,12 +266,13 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
         expect_given(placement, steps_known ? reference.alpha : std::nullopt, *reference.beta);
     return choice;
   }
-  if (forces_another_algorithm(curve)) {
-    choice.caveats.push_back(algorithm_not_priced(curve));
-    return choice;
-  }
   const bool has_machine = reference.machine != nullptr;
   choice = has_machine ? from_machine(curve, reference) : from_header(curve, reference);
+  if (forces_another_algorithm(curve)) {
+    choice.expectation.reset();
+    choice.caveats = {algorithm_not_priced(curve)};
+    return choice;
+  }
   if (choice.expectation)
     choice.expectation->nodes_by_name =
         !reference.nodes && curve.nodes_from == curve::KnownFrom::kFileName;

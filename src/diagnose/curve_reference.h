@@ -12,6 +12,7 @@
 #include "curve/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/expectation.h"
+#include "diagnose/plan_price.h"
 
 namespace comm_probe::diagnose {
 
@@ -21,10 +22,12 @@ struct Reference {
   std::optional<int> nodes = {};
   std::optional<core::Duration> alpha = {};
   std::optional<core::Bandwidth> beta = {};
+  const JobPricer* pricer = nullptr;  // of the machine; null: nobody prices jobs on it
 };
 
 struct ReferenceChoice {
   std::optional<Expectation> expectation = {};
+  std::optional<PlannedJob> job = {};  // on the machine that was named
   std::vector<core::Caveat> caveats = {};
 };
 ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& reference);

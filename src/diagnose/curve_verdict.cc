@@ -127,6 +127,12 @@ std::string one_curve(const JudgedCurve& judged) {
                          name, level_text(judged), judged.expectation->source);
     case Standing::kBelowBand:
       return fmt::format("below the usual band: {}, {}; see the finding", name, level_text(judged));
+    case Standing::kBelowModel:
+      return fmt::format("consistent: {}, {}, {} of what NCCL's model gives; see the finding", name,
+                         level_text(judged), core::format_percent(judged.plan->share(), 2));
+    case Standing::kPlanOnly:
+      return fmt::format("consistent: {}, {}, {} of what NCCL's model gives for it", name,
+                         level_text(judged), core::format_percent(judged.plan->share(), 2));
     case Standing::kNotSaturated:
       return fmt::format("consistent: {}; its sizes do not show the plateau of the links", name);
     case Standing::kNoReference:
@@ -178,6 +184,10 @@ const char* standing_name(Standing standing) {
       return "path not known";
     case Standing::kBelowBand:
       return "below the band";
+    case Standing::kBelowModel:
+      return "below NCCL's model";
+    case Standing::kPlanOnly:
+      return "as NCCL's model";
     case Standing::kNotSaturated:
       return "not saturated";
     case Standing::kNoReference:
@@ -195,8 +205,10 @@ Standing standing_of(const JudgedCurve& judged) {
     return Standing::kFaulty;
   if (judged.curve->rows.empty() || !judged.analysis.shape.plateau) return Standing::kEmpty;
   if (judged.judgement.has("curve.plateau-below-band")) return Standing::kBelowBand;
+  if (judged.judgement.has("curve.below-nccl-model")) return Standing::kBelowModel;
   const auto& plateau = *judged.analysis.shape.plateau;
   // A single size that reaches the band needs no other one.
+  if (!judged.expectation && judged.plan && plateau.is_saturated()) return Standing::kPlanOnly;
   const bool reached = judged.expectation && plateau.sustained >= judged.expectation->low;
   if (reached && judged.expectation->trees_reach && plateau.sustained <= judged.expectation->high)
     return Standing::kRingBand;

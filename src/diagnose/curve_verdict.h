@@ -18,6 +18,8 @@ enum class Standing {
   kRingBand,      // in the ring's band, where NCCL's trees reach more: not below it, no more said
   kPathOpen,      // above the slowest path that its GPUs may have; which they have is not known
   kBelowBand,     // between far below and the band
+  kBelowModel,    // the links carry what they should, NCCL's model gives clearly more
+  kPlanOnly,      // no band for its forced algorithm, but as fast as NCCL's model of it
   kNotSaturated,  // the sizes do not show the plateau
   kNoReference,
   kEmpty  // no rows

@@ -84,6 +84,22 @@ void drop_single_ranks_of_misruns(const curve::Reading& reading, Judgement& judg
                 [](const core::Finding& finding) { return finding.id == "curve.single-rank"; });
 }
 
+// NCCL's price on the machine takes the place of a band where the ring says nothing.
+void add_plan(const CurveFacts& facts, const PlannedJob& job, const JobPricer& pricer,
+              JudgedCurve& judged) {
+  judged.plan = price_curve(facts.curve, facts.analysis, job, pricer);
+  if (!judged.plan) return;
+  std::erase_if(judged.judgement.caveats,
+                [](const core::Caveat& caveat) { return caveat.id == "curve.not-priced"; });
+  if (judged.expectation) {
+    judged.expectation->is_priced = true;
+    judged.expectation->trees_reach.reset();
+  }
+  const bool is_below_the_links =
+      judged.judgement.has("curve.plateau-low") || judged.judgement.has("curve.plateau-below-band");
+  if (!is_below_the_links) judged.judgement.add(judge_plan(facts, *judged.plan, job.nodes));
+}
+
 JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_times) {
   JudgedCurve judged;
   judged.curve = &curve;
@@ -93,7 +109,10 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   judged.judgement.caveats = std::move(choice.caveats);
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
-  if (judged.judgement.has("curve.file-name-contradicted")) judged.expectation.reset();
+  const bool name_is_wrong = judged.judgement.has("curve.file-name-contradicted");
+  if (name_is_wrong) judged.expectation.reset();
+  if (choice.job && reference.pricer != nullptr && !name_is_wrong)
+    add_plan(facts, *choice.job, *reference.pricer, judged);
   if (judged.analysis.points.empty() && judged.judgement.findings.empty())
     judged.judgement.caveats.push_back(no_rows(curve, others_have_times));
   const bool was_asked = reference.machine != nullptr || reference.beta;

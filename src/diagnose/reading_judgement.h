@@ -15,6 +15,7 @@ struct JudgedCurve {
   const curve::Curve* curve = nullptr;
   curve::Analysis analysis = {};
   std::optional<Expectation> expectation = {};
+  std::optional<PlanPrice> plan = {};  // what NCCL's model gives on the machine that was named
   Judgement judgement = {};
 };
 

@@ -321,13 +321,4 @@ Result<Ledger> price(const Collective& collective, const Tuning& tuning,
   return ledger;
 }
 
-Ledger PlanModel::price(const Collective& collective) const {
-  auto ledger = nccl::price(collective, tuning_);
-  return ledger ? std::move(ledger).value() : links_.price(collective);
-}
-
-std::string PlanModel::description() const {
-  return fmt::format("{} ({})", source_of(tuning_), machine_);
-}
-
 }  // namespace comm_probe::nccl

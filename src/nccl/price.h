@@ -16,7 +16,7 @@
 #include <optional>
 #include <string>
 
-#include "model/closed_form.h"
+#include "model/ledger.h"
 #include "nccl/choice.h"
 
 namespace comm_probe::nccl {
@@ -37,21 +37,5 @@ struct PriceLimits {
 // NCCL would refuse the call (with its reason).
 core::Result<model::Ledger> price(const model::Collective& collective, const Tuning& tuning,
                                   const PriceLimits& limits = {});
-
-// The CostModel of a planned job; operations without a price are those of `links`.
-class PlanModel : public model::CostModel {
- public:
-  PlanModel(Tuning tuning, model::ClosedForm links, std::string machine)
-      : tuning_(std::move(tuning)), links_(std::move(links)), machine_(std::move(machine)) {}
-
-  model::Ledger price(const model::Collective& collective) const override;
-  std::string description() const override;
-  const Tuning& tuning() const { return tuning_; }
-
- private:
-  Tuning tuning_;
-  model::ClosedForm links_;
-  std::string machine_;
-};
 
 }  // namespace comm_probe::nccl

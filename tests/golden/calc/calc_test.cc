@@ -106,9 +106,41 @@ TEST(Calc, LlDoublesTheBandwidthTerm) {
                    2 * simple.at("bandwidth_us").get<double>());
 }
 
+// Two DGX H100: public curve c01 has 471 GB/s at 16 GiB.
+TEST(CalcMachine, TakesWhatNcclWouldChoose) {
+  const std::vector<std::string> call = {"calc",     "all_reduce", "--machine",
+                                         "dgx-h100", "--nodes",    "2"};
+  const auto run = run_binary(with(call, {"-s", "16G", "--json"}));
+  ASSERT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document.at("caveats").size(), 0U) << run;
+  const json& result = document.at("result");
+  EXPECT_EQ(result.at("algorithm"), "nvls-tree");
+  EXPECT_NEAR(result.at("busbw_GBps"), 461.2, 0.1);
+  EXPECT_NEAR(result.at("busbw_GBps"), 471.2, 471.2 * 0.05);
+  EXPECT_EQ(result_of(with(call, {"-s", "8", "--proto", "simple"})).at("protocol"), "simple");
+  // one model in every view
+  const json sweep = result_of(with(call, {"--sweep", "-b", "1G", "-e", "16G"}));
+  EXPECT_EQ(sweep.at("rows").back().at("time_us"), result.at("time_us"));
+}
+
+TEST(CalcMachine, SaysWhyNcclIsNotPriced) {
+  const auto rack = run_binary({"calc", "all_reduce", "--machine", "gb200-nvl72-tray", "--nodes",
+                                "18", "-s", "1GB", "--json"});
+  ASSERT_EQ(rack.status, 0) << rack;
+  const json document = json::parse(rack.out);
+  EXPECT_EQ(document["caveats"][0].at("id"), "calc.nccl-not-priced");
+  EXPECT_NE(document["caveats"][0].dump().find("NVLink domain"), std::string::npos);
+  EXPECT_EQ(
+      run_binary({"calc", "all_to_all", "--machine", "dgx-h100", "-s", "1GB", "--algo", "nccl"})
+          .status,
+      2);
+  EXPECT_EQ(run_binary(with(kFrontExample, {"--algo", "nccl"})).status, 2);
+}
+
 TEST(CalcMachine, LinksComeFromTheCatalog) {
-  const auto run = run_binary(
-      {"calc", "all_reduce", "--machine", "dgx-h100", "--nodes", "2", "-s", "1GB", "--json"});
+  const auto run = run_binary({"calc", "all_reduce", "--machine", "dgx-h100", "--nodes", "2", "-s",
+                               "1GB", "--algo", "hierarchical", "--json"});
   ASSERT_EQ(run.status, 0) << run;
   const json document = json::parse(run.out);
   const json& result = document.at("result");
@@ -131,7 +163,8 @@ TEST(CalcMachine, NvlsIsNamedOnlyWhereItCouldServe) {
                                      {"reduce", false},
                                      {"all_to_all", false},
                                      {"send_recv", false}}) {
-    const auto run = run_binary({"calc", op, "--machine", "dgx-h100", "-s", "1GB"});
+    const auto run =
+        run_binary({"calc", op, "--machine", "dgx-h100", "-s", "1GB", "--algo", "auto"});
     EXPECT_EQ(run.out.find("NVLS in the NVSwitch") != std::string::npos, is_named) << run;
   }
 }
@@ -189,8 +222,8 @@ TEST(Calc, EveryNumberNamesItsTrueSource) {
 }
 
 TEST(Calc, SaysWhichRailsAreUsed) {
-  const json machine =
-      result_of({"calc", "all_reduce", "-s", "1GB", "--machine", "dgx-h100", "--nodes", "2"});
+  const json machine = result_of({"calc", "all_reduce", "-s", "1GB", "--machine", "dgx-h100",
+                                  "--nodes", "2", "--algo", "ring"});
   EXPECT_EQ(machine["links"].at("rails"), json({{"count", 8}, {"GBps", 50.0}}));
   EXPECT_EQ(machine.at("crossing"),
             "8 rails of 50 GB/s out of every node, all in use by every algorithm");

@@ -1,0 +1,53 @@
+#include "cli/job_pricer.h"
+
+#include "nccl/catalog_job.h"
+#include "nccl/price.h"
+
+namespace comm_probe::cli {
+namespace {
+
+constexpr int kMostNodes = 4096;  // planned in 0.3 s
+
+// A soak test has thousands of tables of the same sizes.
+class Remembering : public model::CostModel {
+ public:
+  explicit Remembering(nccl::Tuning tuning) : tuning_(std::move(tuning)) {}
+
+  model::Ledger price(const model::Collective& collective) const override {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::pair(collective.op, collective.bytes.whole());
+    const auto found = ledgers_.find(key);
+    if (found != ledgers_.end()) return found->second;
+    auto ledger = nccl::price(collective, tuning_);
+    return ledgers_.emplace(key, ledger ? std::move(ledger).value() : model::Ledger{})
+        .first->second;
+  }
+  std::string description() const override { return "NCCL's tuning model"; }
+
+ private:
+  nccl::Tuning tuning_;
+  mutable std::mutex mutex_ = {};
+  mutable std::map<std::pair<model::Op, std::uint64_t>, model::Ledger> ledgers_ = {};
+};
+
+}  // namespace
+
+std::unique_ptr<model::CostModel> MachinePricer::plan(const diagnose::PlannedJob& job) const {
+  if (job.nodes > kMostNodes) return nullptr;
+  nccl::CatalogJob what{job.ranks, job.nodes};
+  if (!job.algorithm.empty()) what.environment["NCCL_ALGO"] = job.algorithm;
+  auto tuning =
+      topology_ ? nccl::tune_machine_job(*topology_, what) : nccl::tune_catalog_job(machine_, what);
+  if (!tuning || tuning->job.agreement.ranks != job.ranks) return nullptr;
+  return std::make_unique<Remembering>(std::move(tuning).value());
+}
+
+const model::CostModel* MachinePricer::model_of(const diagnose::PlannedJob& job) const {
+  const std::lock_guard lock(mutex_);
+  const Key key(job.ranks, job.nodes, job.algorithm);
+  const auto found = models_.find(key);
+  if (found != models_.end()) return found->second.get();
+  return models_.emplace(key, plan(job)).first->second.get();
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,35 @@
+// NCCL's price of jobs on one machine, of the catalog or read from a topology: each shape of job is
+// planned once, each size priced once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "catalog/hardware.h"
+#include "diagnose/plan_price.h"
+#include "topology/machine.h"
+
+namespace comm_probe::cli {
+
+class MachinePricer : public diagnose::JobPricer {
+ public:
+  explicit MachinePricer(catalog::Machine machine) : machine_(std::move(machine)) {}
+  explicit MachinePricer(topology::Machine topology) : topology_(std::move(topology)) {}
+
+  const model::CostModel* model_of(const diagnose::PlannedJob& job) const override;
+
+ private:
+  using Key = std::tuple<int, int, std::string>;  // ranks, nodes, algorithm
+  std::unique_ptr<model::CostModel> plan(const diagnose::PlannedJob& job) const;
+
+  catalog::Machine machine_ = {};
+  std::optional<topology::Machine> topology_ = {};
+  mutable std::mutex mutex_ = {};
+  mutable std::map<Key, std::unique_ptr<model::CostModel>> models_ = {};
+};
+
+}  // namespace comm_probe::cli
