@@ -51,6 +51,8 @@ std::span<const FindingEntry> bench_findings();
 std::span<const CaveatEntry> bench_caveats();
 std::span<const FindingEntry> link_findings();
 std::span<const CaveatEntry> link_caveats();
+std::span<const FindingEntry> hang_findings();
+std::span<const CaveatEntry> hang_caveats();
 std::span<const FindingEntry> topo_findings();
 std::span<const CaveatEntry> topo_caveats();
 std::span<const FindingEntry> nccl_findings();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/number_ranges.h"
 #include "report/utf8.h"
 
 namespace comm_probe::report {
@@ -96,17 +97,6 @@ std::string indented(const std::vector<std::string>& lines, std::size_t indent) 
   return fmt::format("{}", fmt::join(lines, "\n" + std::string(indent, ' ')));
 }
 
-std::string ranges(std::vector<int> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  std::string text;
-  for (std::size_t first = 0, last = 0; first < numbers.size(); first = last + 1) {
-    for (last = first; last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1;) ++last;
-    if (!text.empty()) text += ", ";
-    text += std::to_string(numbers[first]);
-    if (last > first) text += (last == first + 1 ? ", " : "-") + std::to_string(numbers[last]);
-  }
-  return text;
-}
+std::string ranges(std::vector<int> numbers) { return core::number_ranges(std::move(numbers)); }
 
 }  // namespace comm_probe::report

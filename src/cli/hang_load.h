@@ -1,0 +1,22 @@
+// The files of a hang: dumps become digests, on all cores; everything else is named.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/document.h"
+#include "core/result.h"
+#include "torch/torch.h"
+
+namespace comm_probe::cli {
+
+struct HangInputs {
+  std::vector<std::shared_ptr<const torch::Digest>> digests = {};
+  std::vector<core::InputRecord> records = {};
+  std::vector<core::Caveat> caveats = {};
+};
+// Fails where nothing could be read.
+core::Result<HangInputs> load_hang(const std::vector<std::string>& paths);
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,111 @@
+#include "cli/hang_view.h"
+
+#include <fmt/format.h>
+
+#include "core/number_ranges.h"
+#include "diagnose/hang_text.h"
+
+namespace comm_probe::cli {
+
+using core::Json;
+using diagnose::HangSide;
+using diagnose::HangVerdict;
+
+namespace {
+
+Json or_null(const std::optional<std::uint32_t>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json group_json(const torch::Job& job, const HangVerdict& verdict) {
+  if (!verdict.group) return nullptr;
+  const torch::Group& group = job.groups[*verdict.group];
+  return {{"name", group.name}, {"desc", group.desc}, {"ranks", group.ranks}};
+}
+
+Json side_json(const HangSide& side) {
+  return {{"ranks", side.ranks},
+          {"call", side.call},
+          {"state", side.state},
+          {"site", side.site},
+          {"stack", side.stack}};
+}
+
+core::Table sides_table(const std::vector<HangSide>& sides) {
+  core::Table table;
+  table.columns = {{"ranks", core::Column::Align::kLeft},
+                   {"call", core::Column::Align::kLeft},
+                   {"state", core::Column::Align::kLeft},
+                   {"at", core::Column::Align::kLeft}};
+  for (const HangSide& side : sides)
+    table.rows.push_back({core::number_ranges(side.ranks), side.call, side.state, side.site});
+  return table;
+}
+
+void add_stacks(const HangVerdict& verdict, std::vector<core::Block>& blocks) {
+  constexpr std::size_t kMostStacks = 2;
+  std::size_t shown = 0;
+  for (const HangSide& side : verdict.sides) {
+    if (side.stack.empty() || shown++ >= kMostStacks) continue;
+    std::string text = fmt::format("stack of rank {}, innermost first\n", side.ranks.front());
+    for (const std::string& line : side.stack) text += "  " + line + "\n";
+    blocks.emplace_back(core::Preformatted{text});
+  }
+}
+
+}  // namespace
+
+Json verdict_json(const torch::Job& job, const HangVerdict& verdict) {
+  Json alternatives = Json::array();
+  for (const auto& other : verdict.alternatives)
+    alternatives.push_back({{"class", hang_kind_name(other.kind)},
+                            {"culprit_ranks", other.ranks},
+                            {"decided_by", other.decided_by}});
+  Json sides = Json::array();
+  for (const HangSide& side : verdict.sides) sides.push_back(side_json(side));
+  return {{"class", hang_kind_name(verdict.kind)},
+          {"culprit_ranks", verdict.culprits},
+          {"victims", verdict.victims},
+          {"process_group", group_json(job, verdict)},
+          {"collective_seq_id", or_null(verdict.seq)},
+          {"p2p_seq_id", or_null(verdict.p2p_seq)},
+          {"op", verdict.op.empty() ? Json(nullptr) : Json(verdict.op)},
+          {"code_or_environment", code_or_environment(verdict)},
+          {"confidence", confidence_name(verdict.confidence)},
+          {"alternatives", std::move(alternatives)},
+          {"sides", std::move(sides)}};
+}
+
+std::string verdict_line(const HangVerdict& verdict) {
+  return fmt::format("{}: {}", hang_kind_name(verdict.kind), verdict.summary);
+}
+
+std::vector<core::Block> verdict_blocks(const torch::Job& job,
+                                        const diagnose::HangJudgement& judgement) {
+  const HangVerdict& verdict = judgement.verdict;
+  std::vector<core::Block> blocks;
+  core::KeyValues facts;
+  if (!verdict.culprits.empty())
+    facts.rows.emplace_back("culprit", core::number_ranges(verdict.culprits));
+  if (verdict.group)
+    facts.rows.emplace_back("group", diagnose::group_text(job.groups[*verdict.group]));
+  if (verdict.seq) facts.rows.emplace_back("call", fmt::format("{} {}", *verdict.seq, verdict.op));
+  if (!verdict.victims.empty())
+    facts.rows.emplace_back("victims", fmt::format("{} ranks only wait: {}", verdict.victims.size(),
+                                                   core::number_ranges(verdict.victims)));
+  if (verdict.kind != diagnose::HangKind::kHealthy)
+    facts.rows.emplace_back("where", code_or_environment(verdict));
+  for (const auto& other : verdict.alternatives)
+    facts.rows.emplace_back(
+        "or", fmt::format("{}; decided by: {}", hang_kind_name(other.kind), other.decided_by));
+  for (const HangVerdict& other : judgement.others)
+    facts.rows.emplace_back("besides", verdict_line(other));
+  facts.rows.emplace_back(
+      "read", fmt::format("{} dumps, {} groups", job.digests.size(), job.groups.size()));
+  if (!verdict.sides.empty()) blocks.emplace_back(sides_table(verdict.sides));
+  blocks.emplace_back(std::move(facts));
+  add_stacks(verdict, blocks);
+  return blocks;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,17 @@
+// A verdict as JSON (result.verdict of design/cli.md) and as one screen of text.
+#pragma once
+
+#include <vector>
+
+#include "core/document.h"
+#include "diagnose/hang.h"
+
+namespace comm_probe::cli {
+
+core::Json verdict_json(const torch::Job& job, const diagnose::HangVerdict& verdict);
+std::vector<core::Block> verdict_blocks(const torch::Job& job,
+                                        const diagnose::HangJudgement& judgement);
+// "count_mismatch: rank 3 ..."
+std::string verdict_line(const diagnose::HangVerdict& verdict);
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,198 @@
+#include "diagnose/hang.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "diagnose/hang_class.h"
+#include "diagnose/hang_explain.h"
+#include "diagnose/hang_text.h"
+
+namespace comm_probe::diagnose {
+
+const char* hang_kind_name(HangKind kind) {
+  switch (kind) {
+    case HangKind::kParamMismatch:
+      return kHangClasses[0].name.data();
+    case HangKind::kCountMismatch:
+      return kHangClasses[1].name.data();
+    case HangKind::kP2pUnpaired:
+      return kHangClasses[2].name.data();
+    case HangKind::kOrderInversion:
+      return kHangClasses[3].name.data();
+    case HangKind::kRankDeadOrStuck:
+      return kHangClasses[4].name.data();
+    case HangKind::kNetworkOrHardware:
+      return kHangClasses[5].name.data();
+    case HangKind::kNotDecidable:
+      return "not_decidable_from_dumps";
+    case HangKind::kHealthy:
+      return "healthy";
+    case HangKind::kSlow:
+      return "slow";
+  }
+  return "";
+}
+
+std::string hang_finding_id(HangKind kind) {
+  std::string id = "hang." + std::string(hang_kind_name(kind));
+  std::replace(id.begin(), id.end(), '_', '-');
+  return id;
+}
+
+const char* code_or_environment(const HangVerdict& verdict) {
+  switch (verdict.kind) {
+    case HangKind::kParamMismatch:
+    case HangKind::kCountMismatch:
+    case HangKind::kP2pUnpaired:
+    case HangKind::kOrderInversion:
+      return "code";
+    case HangKind::kNetworkOrHardware:
+      return verdict.confidence == core::Confidence::kPossible ? "undecided" : "environment";
+    case HangKind::kRankDeadOrStuck:
+    case HangKind::kNotDecidable:
+    case HangKind::kHealthy:
+    case HangKind::kSlow:
+      return "undecided";
+  }
+  return "undecided";
+}
+
+namespace {
+
+class Judge {
+ public:
+  explicit Judge(const torch::Job& job)
+      : job_(job), state_(job), messages_(find_open_messages(state_)) {}
+  HangJudgement run();
+
+ private:
+  void look_at_mismatches();
+  void look_at_messages();
+  void look_at_devices();
+  void look_at_roots();
+  void look_at_missing();
+  void add_idle(const std::vector<WaitRoot>& roots);
+  HangVerdict healthy() const;
+
+  const torch::Job& job_;
+  HangState state_;
+  std::vector<OpenMessage> messages_;
+  std::vector<int> explained_ = {};  // ranks whose own waiting needs no other explanation
+  std::vector<HangVerdict> found_ = {};
+};
+
+void Judge::look_at_mismatches() {
+  std::vector<Mismatch> mismatches = find_mismatches(state_);
+  // of one culprit the earliest call; a majority without a minority comes last
+  std::stable_sort(mismatches.begin(), mismatches.end(), [](const Mismatch& a, const Mismatch& b) {
+    if (a.minority.empty() != b.minority.empty()) return b.minority.empty();
+    return a.minority == b.minority && a.sides.back().work->record < b.sides.back().work->record;
+  });
+  for (const Mismatch& mismatch : mismatches) {
+    found_.push_back(explain_mismatch(state_, mismatch));
+    for (const MismatchSide& side : mismatch.sides)
+      explained_.insert(explained_.end(), side.ranks.begin(), side.ranks.end());
+  }
+}
+
+void Judge::look_at_messages() {
+  for (const OpenMessage& message : messages_)
+    if (message.certain && sizes_differ(state_, message)) {
+      found_.push_back(explain_unequal_message(state_, message));
+      explained_.push_back(message.from);
+      explained_.push_back(message.to);
+      return;
+    }
+}
+
+void Judge::look_at_devices() {
+  std::vector<int> broken;
+  for (const int rank : job_.ranks)
+    if (state_.is_broken(rank)) broken.push_back(rank);
+  if (broken.empty()) return;
+  found_.push_back(explain_broken(state_, broken));
+  explained_.insert(explained_.end(), broken.begin(), broken.end());
+}
+
+// All ranks that stand outside of communication while others wait for them are one explanation.
+void Judge::add_idle(const std::vector<WaitRoot>& roots) {
+  std::vector<int> idle;
+  for (const WaitRoot& root : roots)
+    if (root.ranks.size() == 1 && root.calls.empty() && state_.is_idle(root.ranks.front()))
+      idle.push_back(root.ranks.front());
+  std::sort(idle.begin(), idle.end());
+  if (!idle.empty()) found_.push_back(explain_idle(state_, idle));
+}
+
+void Judge::look_at_roots() {
+  const auto roots = find_roots(state_, messages_, {explained_, false});
+  add_idle(roots);
+  for (const WaitRoot& root : roots)
+    if (root.ranks.size() > 1) found_.push_back(explain_circle(state_, root));
+  if (!found_.empty()) return;
+  look_at_missing();
+  if (!found_.empty()) return;
+  std::vector<int> in_messages;
+  for (const WaitRoot& root : roots) {
+    if (root.ranks.empty() && !root.calls.empty())
+      found_.push_back(explain_agreement(state_, root.calls.front()));
+    else if (root.ranks.size() == 1 && state_.head(root.ranks.front()) != nullptr)
+      in_messages.push_back(root.ranks.front());
+  }
+  if (!in_messages.empty()) found_.push_back(explain_message_agreement(state_, in_messages));
+}
+
+void Judge::look_at_missing() {
+  if (job_.missing.empty()) return;
+  std::vector<int> missing;
+  for (const WaitRoot& root : find_roots(state_, messages_, {explained_, true}))
+    if (root.ranks.size() == 1 && job_.digest_of(root.ranks.front()) == nullptr)
+      missing.push_back(root.ranks.front());
+  std::sort(missing.begin(), missing.end());
+  if (!missing.empty()) found_.push_back(explain_missing(state_, missing));
+}
+
+HangVerdict Judge::healthy() const {
+  HangVerdict verdict;
+  verdict.kind = HangKind::kHealthy;
+  verdict.summary = fmt::format("no call is open on {} ranks", job_.digests.size());
+  return verdict;
+}
+
+core::Finding finding_of(const HangVerdict& verdict) {
+  core::Finding finding = core::make_finding(hang_finding_id(verdict.kind), verdict.summary);
+  finding.ranks = verdict.culprits;
+  finding.confidence = verdict.confidence;
+  finding.evidence = verdict.evidence;
+  finding.next = verdict.next;
+  return finding;
+}
+
+HangJudgement Judge::run() {
+  look_at_mismatches();
+  look_at_messages();
+  if (found_.empty()) look_at_devices();
+  look_at_roots();
+  HangJudgement judgement;
+  for (HangVerdict& verdict : found_) judgement.others.push_back(std::move(verdict));
+  if (judgement.others.empty()) {
+    judgement.verdict = healthy();
+  } else {
+    judgement.verdict = std::move(judgement.others.front());
+    judgement.others.erase(judgement.others.begin());
+    judgement.judgement.findings.push_back(finding_of(judgement.verdict));
+  }
+  if (!job_.missing.empty())
+    judgement.judgement.caveats.push_back(
+        core::make_caveat("hang.dump-missing", fmt::format("dumps of {}", ranks_text(job_.missing)),
+                          "what these ranks did is not known"));
+  return judgement;
+}
+
+}  // namespace
+
+HangJudgement judge_hang(const torch::Job& job) { return Judge(job).run(); }
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "diagnose/hang_explain.h"
+#include "diagnose/hang_text.h"
+
+namespace comm_probe::diagnose {
+
+using core::Confidence;
+using torch::Digest;
+using torch::Work;
+
+namespace {
+
+// A batch of more sends and receives than this is split into several launches by NCCL, not always
+// alike on both sides (pytorch issues 174288 and 174942).
+constexpr std::uint32_t kLargeBatch = 256;
+
+const Digest& digest_of(const HangState& state, int rank) { return *state.job().digest_of(rank); }
+
+// Of the messages that are not issued, the ones whose owner has gone on to something else.
+std::vector<int> owners_that_went_on(const HangState& state, const WaitRoot& root) {
+  std::vector<int> all, went_on;
+  for (const MessageWait& wait : root.messages) {
+    if (wait.issued) continue;
+    all.push_back(wait.to);
+    const Head* head = state.head(wait.to);
+    if (head != nullptr && (!head->work->is_p2p || head->group != wait.message->group))
+      went_on.push_back(wait.to);
+  }
+  std::vector<int>& owners = went_on.empty() ? all : went_on;
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
+}
+
+void add_heads(const HangState& state, const std::vector<int>& ranks, HangVerdict& verdict) {
+  constexpr std::size_t kMostShown = 8;
+  for (const int rank : ranks) {
+    const Head* head = state.head(rank);
+    if (head == nullptr || verdict.sides.size() >= kMostShown) continue;
+    HangSide side = side_of(state, {rank}, *head->work, "waiting");
+    side.call = fmt::format("{} {} of group {}", side.call, head->work->seq,
+                            state.job().groups[head->group].name);
+    verdict.sides.push_back(side);
+    verdict.evidence.push_back({digest_of(state, rank).dump.file, std::nullopt,
+                                fmt::format("rank {} waits in {}", rank, side.call)});
+  }
+}
+
+HangVerdict explain_missing_message(const HangState& state, const WaitRoot& root,
+                                    const std::vector<int>& owners) {
+  HangVerdict verdict;
+  verdict.kind = HangKind::kP2pUnpaired;
+  verdict.culprits = owners;
+  for (const MessageWait& wait : root.messages) {
+    if (wait.issued || wait.to != owners.front()) continue;
+    const OpenMessage& message = *wait.message;
+    const Head* head = state.head(wait.from);
+    verdict.group = message.group;
+    verdict.p2p_seq = head->work->seq;
+    verdict.op = op_text(digest_of(state, wait.from), *head->work);
+    const bool lacks_send = message.send.message == nullptr;
+    verdict.summary = fmt::format(
+        "message {} from rank {} to rank {} in {} has no {}: {} sends and {} receives were issued; "
+        "rank {} waits for it, rank {} has gone on",
+        message.sends < message.receives ? message.sends + 1 : message.receives + 1, message.from,
+        message.to, group_text(state.job().groups[message.group]), lacks_send ? "send" : "receive",
+        message.sends, message.receives, wait.from, wait.to);
+    if (!message.certain) verdict.confidence = Confidence::kPossible;
+    break;
+  }
+  verdict.alternatives.push_back(
+      {HangKind::kCountMismatch, root.ranks,
+       "the schedule of the stages: which side should have made the call?"});
+  verdict.next = {"which micro-batch takes another path on this stage?"};
+  return verdict;
+}
+
+HangVerdict explain_message_order(const HangState& state, const WaitRoot& root) {
+  HangVerdict verdict;
+  verdict.kind = HangKind::kP2pUnpaired;
+  verdict.culprits = root.ranks;
+  const Head* head = state.head(root.ranks.front());
+  verdict.group = head->group;
+  verdict.p2p_seq = head->work->seq;
+  verdict.op = op_text(digest_of(state, root.ranks.front()), *head->work);
+  verdict.summary = fmt::format(
+      "{} wait for each other in {}: every message has both ends, but each end stands behind "
+      "another one that waits",
+      ranks_text(root.ranks), group_text(state.job().groups[head->group]));
+  verdict.next = {"use batch_isend_irecv, or let one side receive first"};
+  return verdict;
+}
+
+struct Place {
+  CallKey call;
+  std::vector<int> ranks;
+};
+
+std::vector<Place> places_of(const HangState& state, const std::vector<int>& ranks) {
+  std::vector<Place> places;
+  for (const int rank : ranks) {
+    const Head* head = state.head(rank);
+    if (head == nullptr) continue;
+    const CallKey key(head->group, head->work->seq);
+    const auto known = std::find_if(places.begin(), places.end(),
+                                    [&](const Place& place) { return place.call == key; });
+    if (known == places.end())
+      places.push_back({key, {rank}});
+    else
+      known->ranks.push_back(rank);
+  }
+  return places;
+}
+
+// One rank against all others is named; otherwise nobody can say whose order is the right one.
+HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
+  HangVerdict verdict;
+  verdict.kind = HangKind::kOrderInversion;
+  verdict.culprits = root.ranks;
+  std::vector<Place> places = places_of(state, root.ranks);
+  const Place* shown = &places.front();
+  if (places.size() == 2 && root.ranks.size() > 2)
+    for (std::size_t i = 0; i < 2; ++i)
+      if (places[i].ranks.size() == 1) {
+        verdict.culprits = places[i].ranks;
+        shown = &places[1 - i];
+      }
+  verdict.group = shown->call.first;
+  verdict.seq = shown->call.second;
+  const Head* head = state.head(shown->ranks.front());
+  verdict.op = op_text(digest_of(state, shown->ranks.front()), *head->work);
+  std::string cycle;
+  for (const Place& place : places)
+    cycle += fmt::format("{}{} in call {} of group {}", cycle.empty() ? "" : ", ",
+                         ranks_text(place.ranks), place.call.second,
+                         state.job().groups[place.call.first].name);
+  verdict.summary =
+      fmt::format("the ranks use {} communicators in different orders and wait for each other: {}",
+                  places.size(), cycle);
+  verdict.next = {
+      "make all ranks issue these calls in one order, or on one stream",
+      "NCCL_LAUNCH_ORDER_IMPLICIT=1 (NCCL 2.26 or newer) where only the launches differ"};
+  return verdict;
+}
+
+}  // namespace
+
+HangVerdict explain_circle(const HangState& state, const WaitRoot& root) {
+  const std::vector<int> owners = owners_that_went_on(state, root);
+  HangVerdict verdict = !owners.empty()          ? explain_missing_message(state, root, owners)
+                        : !root.messages.empty() ? explain_message_order(state, root)
+                                                 : explain_order(state, root);
+  verdict.victims = victims_of(state, verdict.culprits);
+  add_heads(state, root.ranks, verdict);
+  return verdict;
+}
+
+HangVerdict explain_message_agreement(const HangState& state, const std::vector<int>& ranks) {
+  HangVerdict verdict;
+  const Head* head = state.head(ranks.front());
+  const Digest& digest = digest_of(state, ranks.front());
+  verdict.group = head->group;
+  verdict.p2p_seq = head->work->seq;
+  verdict.op = op_text(digest, *head->work);
+  verdict.confidence = Confidence::kPossible;
+  const std::uint32_t batch = head->work->members;
+  if (batch > kLargeBatch) {
+    verdict.kind = HangKind::kP2pUnpaired;
+    verdict.culprits = ranks;
+    verdict.summary = fmt::format(
+        "{} are in a batch of {} sends and receives of {}, and all of them have both ends: NCCL "
+        "splits so large a batch, and not always alike on both sides",
+        ranks_text(ranks), batch, group_text(state.job().groups[head->group]));
+    verdict.alternatives.push_back(
+        {HangKind::kNetworkOrHardware, {}, "does it pass with batches of at most 256?"});
+    verdict.next = {"split the batch into parts of at most 256 sends and receives"};
+  } else {
+    verdict.kind = HangKind::kNetworkOrHardware;
+    verdict.summary = fmt::format(
+        "{} wait in sends and receives of {} that all have both ends: no difference is visible",
+        ranks_text(ranks), group_text(state.job().groups[head->group]));
+    verdict.next = {"NCCL_DEBUG=WARN lines of these ranks", "dmesg for Xid and link errors"};
+  }
+  verdict.victims = victims_of(state, verdict.culprits);
+  add_heads(state, ranks, verdict);
+  return verdict;
+}
+
+}  // namespace comm_probe::diagnose

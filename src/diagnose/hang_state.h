@@ -1,0 +1,70 @@
+// Where every rank stands: its oldest open work, what every call still lacks, which devices do not
+// report completions. The ground on which the rules of hang.h look.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "torch/job.h"
+
+namespace comm_probe::diagnose {
+
+// A collective as all its members see it.
+struct CallView {
+  std::size_t group = 0;
+  std::uint32_t seq = 0;
+  std::vector<int> pending = {};  // issued, not completed
+  std::vector<int> done = {};
+  std::vector<int> not_issued = {};
+  std::vector<int> no_dump = {};
+  std::vector<int> unknown = {};      // a cut dump, or lost by the ring
+  const torch::Work* work = nullptr;  // of one member that has it
+  int work_rank = -1;
+};
+
+// The oldest open work of a rank.
+struct Head {
+  const torch::Work* work = nullptr;
+  std::size_t group = 0;  // in Job::groups
+};
+
+class HangState {
+ public:
+  explicit HangState(const torch::Job& job);
+
+  const torch::Job& job() const { return job_; }
+  const CallView& call(std::size_t group, std::uint32_t seq) const;
+  // Nothing where the rank has no dump or nothing open.
+  const Head* head(int rank) const;
+  // Open works of a rank by record, with the job's groups.
+  const std::vector<Head>& open(int rank) const;
+  // Has a complete dump, and everything that it issued is over.
+  bool is_idle(int rank) const;
+  bool has_open() const { return !heads_.empty(); }
+  // The job's group of a work of this rank.
+  std::optional<std::size_t> group_of(const torch::Digest& digest, std::uint16_t group) const;
+  // Its calls stay open although other members have completed the same synchronising calls.
+  bool is_broken(int rank) const;
+  // Calls that prove it, oldest first.
+  std::vector<Head> broken_calls(int rank) const;
+
+ private:
+  bool is_open(const torch::Digest& digest, const torch::Work& work) const;
+  void find_groups();
+  void find_open();
+  CallView view(std::size_t group, std::uint32_t seq) const;
+
+  const torch::Job& job_;
+  std::map<const torch::Digest*, std::vector<std::optional<std::size_t>>> groups_ = {};
+  std::map<int, std::vector<Head>> open_ = {};
+  std::map<int, Head> heads_ = {};
+  mutable std::map<std::pair<std::size_t, std::uint32_t>, CallView> views_ = {};
+};
+
+// Completed on one member proves that all members launched it (spec 5.0).
+bool is_synchronising(const torch::Operation& operation);
+// gloo and the hooks of c10d never look at completions: an entry only leaves the list.
+bool is_untracked(const torch::Operation& operation);
+
+}  // namespace comm_probe::diagnose

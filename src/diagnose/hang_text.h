@@ -1,0 +1,26 @@
+// Calls, places and ranks as people read them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "torch/job.h"
+
+namespace comm_probe::diagnose {
+
+// "all_reduce [[1024]] Float", "coalesced of 2: _all_gather_base [[256]] -> [[1024]] BFloat16, ..."
+std::string call_text(const torch::Digest& digest, const torch::Work& work);
+// "all_reduce", "send 0->1", "coalesced{_all_gather_base x2}"
+std::string op_text(const torch::Digest& digest, const torch::Work& work);
+// "step.py:101 train_step_1": the first frame of the program; empty without a stack
+std::string site_text(const torch::Digest& digest, const torch::Work& work);
+std::vector<std::string> stack_lines(const torch::Digest& digest, const torch::Work& work,
+                                     std::size_t most);
+// "group 2 (TENSOR_MODEL_PARALLEL_GROUP, ranks 4-7)"
+std::string group_text(const torch::Group& group);
+// "rank 3", "ranks 3, 7"
+std::string ranks_text(const std::vector<int>& ranks);
+// "rank 3 has", "ranks 3, 7 have"
+std::string ranks_have(const std::vector<int>& ranks);
+
+}  // namespace comm_probe::diagnose

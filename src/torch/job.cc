@@ -1,0 +1,262 @@
+#include "torch/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::torch {
+
+std::span<const Work> Lane::collectives() const {
+  if (digest == nullptr || !group) return {};
+  return digest->collectives(*group);
+}
+
+const Work* Lane::find(std::uint32_t seq) const {
+  const std::span<const Work> works = collectives();
+  if (works.empty() || seq < works.front().seq || seq > works.back().seq) return nullptr;
+  const std::size_t place = seq - works.front().seq;  // calls follow each other without a gap
+  if (place < works.size() && works[place].seq == seq) return &works[place];
+  const auto found =
+      std::lower_bound(works.begin(), works.end(), seq,
+                       [](const Work& work, std::uint32_t n) { return work.seq < n; });
+  return found != works.end() && found->seq == seq ? &*found : nullptr;
+}
+
+std::optional<std::uint32_t> Lane::issued() const {
+  if (digest == nullptr) return std::nullopt;
+  std::uint32_t most = 0;
+  if (!collectives().empty()) most = collectives().back().seq;
+  if (progress != nullptr && progress->enqueued > 0)
+    most = std::max(
+        most, static_cast<std::uint32_t>(std::min<std::int64_t>(progress->enqueued, 0xfffffffe)));
+  if (digest->dump.cut && progress == nullptr) return std::nullopt;
+  // A ring that lost calls, or a dump of active calls, may simply not show the group.
+  const bool may_hide = digest->wrapped || digest->only_active;
+  if (group && most == 0 && progress == nullptr && may_hide) return std::nullopt;
+  return most;
+}
+
+CallStanding Lane::standing(std::uint32_t seq) const {
+  if (digest == nullptr) return CallStanding::kUnknown;
+  if (const Work* work = find(seq)) {
+    switch (work->state) {
+      case Work::State::kPending:
+        return CallStanding::kPending;
+      case Work::State::kDone:
+        return CallStanding::kDone;
+      case Work::State::kEnded:
+        return CallStanding::kEnded;
+    }
+  }
+  const auto last = issued();
+  if (!last) return CallStanding::kUnknown;
+  if (seq > *last) return CallStanding::kNotIssued;
+  if (digest->dump.cut) {
+    const bool done = progress != nullptr && progress->completed >= seq;
+    return done ? CallStanding::kDone : CallStanding::kUnknown;
+  }
+  return digest->only_active ? CallStanding::kDone : CallStanding::kUnknown;
+}
+
+const Lane* Group::lane_of(int rank) const {
+  for (const Lane& lane : lanes)
+    if (lane.rank == rank) return &lane;
+  return nullptr;
+}
+
+std::uint32_t Group::watermark() const {
+  std::uint32_t mark = 1;
+  for (const Lane& lane : lanes)
+    if (lane.digest != nullptr && lane.digest->wrapped && !lane.digest->only_active &&
+        !lane.collectives().empty())
+      mark = std::max(mark, lane.collectives().front().seq);
+  return mark;
+}
+
+const Digest* Job::digest_of(int rank) const {
+  const auto found =
+      std::lower_bound(digests.begin(), digests.end(), rank,
+                       [](const auto& one, int wanted) { return one->rank < wanted; });
+  return found != digests.end() && (*found)->rank == rank ? found->get() : nullptr;
+}
+
+namespace {
+
+using DigestPointer = std::shared_ptr<const Digest>;
+
+bool is_better(const Digest& a, const Digest& b) {
+  if (a.dump.format != b.dump.format) return a.dump.format == Dump::Format::kPickle;
+  if (a.last_time_ns != b.last_time_ns) return a.last_time_ns > b.last_time_ns;
+  return a.dump.file < b.dump.file;
+}
+
+// One dump per rank, in rank order.
+std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests,
+                                    std::vector<core::Caveat>& caveats) {
+  std::sort(digests.begin(), digests.end(), [](const DigestPointer& a, const DigestPointer& b) {
+    return a->rank != b->rank ? a->rank < b->rank : is_better(*a, *b);
+  });
+  std::vector<DigestPointer> kept;
+  for (DigestPointer& digest : digests) {
+    const bool is_second = !kept.empty() && kept.back()->rank == digest->rank;
+    if (is_second && kept.back()->dump.format == digest->dump.format)
+      caveats.push_back(
+          core::make_caveat("hang.rank-twice",
+                            fmt::format("rank {}: {} is left out", digest->rank, digest->dump.file),
+                            fmt::format("{} is newer and was used", kept.back()->dump.file)));
+    if (!is_second) kept.push_back(std::move(digest));
+  }
+  return kept;
+}
+
+class Alignment {
+ public:
+  explicit Alignment(Job& job) : job_(job) {}
+  void run() {
+    configured();
+    unconfigured();
+    fill_lanes();
+    name_ranks();
+  }
+
+ private:
+  using Key = std::pair<std::string, std::vector<int>>;
+  std::size_t group_of(const DumpGroup& group, std::vector<int> ranks, bool inferred);
+  void configured();
+  void unconfigured();
+  void fill_lanes();
+  void name_ranks();
+  void compare_progress();
+  std::optional<std::size_t> configured_elsewhere(const std::string& name, int rank) const;
+
+  struct Use {
+    std::size_t digest;
+    std::size_t group;  // in the digest
+  };
+  Job& job_;
+  std::map<Key, std::size_t> by_key_ = {};
+  std::map<std::string, std::vector<std::size_t>> by_name_ = {};
+  std::map<std::pair<std::string, const void*>, std::size_t> by_list_ = {};
+  std::vector<std::vector<Use>> uses_ = {};  // per group of the job
+};
+
+std::size_t Alignment::group_of(const DumpGroup& group, std::vector<int> ranks, bool inferred) {
+  const auto [place, is_new] = by_key_.try_emplace(Key(group.name, ranks), job_.groups.size());
+  if (!is_new) return place->second;
+  Group made;
+  made.name = group.name;
+  made.desc = group.desc;
+  made.ranks = std::move(ranks);
+  made.ranks_inferred = inferred;
+  job_.groups.push_back(std::move(made));
+  uses_.emplace_back();
+  by_name_[group.name].push_back(place->second);
+  return place->second;
+}
+
+// Ranks that dumps list. The same list is one object (RankLists), so most look-ups compare no
+// lists.
+void Alignment::configured() {
+  for (std::size_t d = 0; d < job_.digests.size(); ++d) {
+    const auto& groups = job_.digests[d]->dump.groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (!groups[g].ranks) continue;
+      const std::pair<std::string, const void*> key(groups[g].name, groups[g].ranks.get());
+      const auto found = by_list_.find(key);
+      const std::size_t group =
+          found != by_list_.end() ? found->second : group_of(groups[g], *groups[g].ranks, false);
+      by_list_[key] = group;
+      uses_[group].push_back({d, g});
+    }
+  }
+}
+
+std::optional<std::size_t> Alignment::configured_elsewhere(const std::string& name,
+                                                           int rank) const {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) return std::nullopt;
+  std::optional<std::size_t> only;
+  for (const std::size_t group : found->second) {
+    const auto& ranks = job_.groups[group].ranks;
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) continue;
+    if (only) return std::nullopt;
+    only = group;
+  }
+  return only;
+}
+
+void Alignment::unconfigured() {
+  std::map<std::string, std::vector<Use>> open;
+  for (std::size_t d = 0; d < job_.digests.size(); ++d) {
+    const auto& groups = job_.digests[d]->dump.groups;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].ranks) continue;
+      if (const auto group = configured_elsewhere(groups[g].name, job_.digests[d]->rank))
+        uses_[*group].push_back({d, g});
+      else
+        open[groups[g].name].push_back({d, g});
+    }
+  }
+  for (const auto& [name, uses] : open) {
+    std::set<int> ranks;
+    for (const Use& use : uses) ranks.insert(job_.digests[use.digest]->rank);
+    const Use& first = uses.front();
+    const std::size_t group = group_of(job_.digests[first.digest]->dump.groups[first.group],
+                                       {ranks.begin(), ranks.end()}, true);
+    for (const Use& use : uses) uses_[group].push_back(use);
+  }
+}
+
+void Alignment::fill_lanes() {
+  for (std::size_t g = 0; g < job_.groups.size(); ++g) {
+    Group& group = job_.groups[g];
+    std::map<int, const Use*> use_of;
+    for (const Use& use : uses_[g]) use_of[job_.digests[use.digest]->rank] = &use;
+    for (const int rank : group.ranks) {
+      Lane lane;
+      lane.rank = rank;
+      lane.digest = job_.digest_of(rank);
+      const auto found = use_of.find(rank);
+      if (found != use_of.end()) lane.group = found->second->group;
+      if (lane.group && !lane.digest->p2p(*lane.group).empty()) group.has_p2p = true;
+      group.lanes.push_back(lane);
+    }
+  }
+  compare_progress();
+}
+
+// pg_status mixes both counters of a group that does p2p: there it is not compared.
+void Alignment::compare_progress() {
+  for (Group& group : job_.groups) {
+    if (group.has_p2p) continue;
+    for (Lane& lane : group.lanes) {
+      if (!lane.group) continue;
+      const DumpGroup& own = lane.digest->dump.groups[*lane.group];
+      if (own.progress) lane.progress = &*own.progress;
+    }
+  }
+}
+
+void Alignment::name_ranks() {
+  std::set<int> ranks;
+  for (const auto& digest : job_.digests) ranks.insert(digest->rank);
+  for (const Group& group : job_.groups) ranks.insert(group.ranks.begin(), group.ranks.end());
+  job_.ranks.assign(ranks.begin(), ranks.end());
+  for (const int rank : job_.ranks)
+    if (job_.digest_of(rank) == nullptr) job_.missing.push_back(rank);
+}
+
+}  // namespace
+
+Job align(std::vector<DigestPointer> digests) {
+  Job job;
+  job.digests = one_each(std::move(digests), job.caveats);
+  Alignment(job).run();
+  return job;
+}
+
+}  // namespace comm_probe::torch

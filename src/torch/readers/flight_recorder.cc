@@ -1,0 +1,134 @@
+#include "torch/readers/flight_recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/finding_table.h"
+#include "torch/readers/dump_builder.h"
+#include "torch/readers/json_machine.h"
+#include "torch/readers/pickle_machine.h"
+
+namespace comm_probe::torch {
+namespace {
+
+// The newest form that the facts in docs/formats cover.
+constexpr int kKnownMajor = 2;
+constexpr int kKnownMinor = 10;
+
+bool is_pickle(std::string_view head) {
+  return head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
+}
+
+bool is_json(std::string_view head) {
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
+}
+
+core::Caveat cut_caveat(const Dump& dump, const Stopped& stopped) {
+  return core::make_caveat("hang.dump-cut",
+                           fmt::format("{}: {} at byte {} of {}; {} entries were read", dump.file,
+                                       stopped.why, stopped.offset, dump.bytes, dump.calls.size()),
+                           "what this rank did after them is not known");
+}
+
+void check_version(Dump& dump) {
+  if (dump.version.empty()) return;
+  int major = 0, minor = 0;
+  const char* end = dump.version.data() + dump.version.size();
+  const auto [dot, error] = std::from_chars(dump.version.data(), end, major);
+  if (error == std::errc() && dot != end && *dot == '.') std::from_chars(dot + 1, end, minor);
+  if (major < kKnownMajor || (major == kKnownMajor && minor <= kKnownMinor)) return;
+  dump.caveats.push_back(
+      core::make_caveat("hang.dump-newer",
+                        fmt::format("{}: Flight Recorder version {}, known up to {}.{}", dump.file,
+                                    dump.version, kKnownMajor, kKnownMinor),
+                        "fields of the newer version are not used", false));
+}
+
+core::Error no_dump(const Dump& dump, const Stopped& stopped) {
+  core::Error error = core::input_error(
+      stopped.why.empty() ? "no Flight Recorder dump: neither entries nor groups in it"
+                          : "no Flight Recorder dump: " + stopped.why,
+      "expected what PyTorch writes to TORCH_FR_DUMP_TEMP_FILE, as pickle or JSON");
+  error.where = {dump.file, std::nullopt, stopped.offset};
+  return error;
+}
+
+Stopped run(bool as_pickle, std::string_view bytes, ValueStack& stack, DumpBuilder& builder) {
+  builder.look_into(stack);
+  if (as_pickle) return PickleMachine(stack, builder.strings()).run(bytes);
+  return JsonMachine(stack, builder.strings()).run(bytes);
+}
+
+}  // namespace
+
+bool looks_like_dump(std::string_view head) {
+  if (is_pickle(head)) return true;
+  if (!is_json(head)) return false;
+  constexpr std::array kWords = {std::string_view("\"entries\""), std::string_view("\"pg_config\""),
+                                 std::string_view("\"pg_status\""),
+                                 std::string_view("\"profiling_name\""),
+                                 std::string_view("\"comm_lib_version\"")};
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return head.find(word) != std::string_view::npos;
+  });
+}
+
+core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists& rank_lists) {
+  const bool as_pickle = is_pickle(bytes);
+  DumpBuilder builder(rank_lists);
+  ValueStack stack(bytes.size(), builder);
+  Stopped stopped = run(as_pickle, bytes, stack, builder);
+  Dump dump = builder.finish(stack);
+  dump.file = std::move(file);
+  dump.rank = rank_in_name(dump.file);
+  dump.format = as_pickle ? Dump::Format::kPickle : Dump::Format::kJson;
+  dump.bytes = bytes.size();
+  if (dump.calls.empty() && dump.groups.empty()) return no_dump(dump, stopped);
+  if (!stopped.why.empty()) {
+    dump.cut = true;
+    dump.caveats.push_back(cut_caveat(dump, stopped));
+  } else if (stopped.offset < bytes.size()) {
+    dump.caveats.push_back(core::make_caveat("hang.dump-trailing",
+                                             fmt::format("{}: {} bytes behind the end of the dump",
+                                                         dump.file, bytes.size() - stopped.offset),
+                                             "they were not read", false));
+  }
+  check_version(dump);
+  return dump;
+}
+
+core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists) {
+  const auto bytes = input.read_all(kLargestDump);
+  if (!bytes) return bytes.error();
+  return read_dump(input.name(), *bytes, rank_lists);
+}
+
+std::optional<int> rank_in_name(std::string_view path) {
+  std::string_view name = path.substr(path.find_last_of('/') + 1);
+  constexpr std::array kEndings = {std::string_view(".gz"),   std::string_view(".zst"),
+                                   std::string_view(".json"), std::string_view(".log"),
+                                   std::string_view(".txt"),  std::string_view(".pickle"),
+                                   std::string_view(".pkl"),  std::string_view(".out"),
+                                   std::string_view(".err"),  std::string_view(".bin")};
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view ending : kEndings)
+      if (name.ends_with(ending)) {
+        name.remove_suffix(ending.size());
+        again = true;
+      }
+  }
+  std::size_t begin = name.size();
+  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
+  if (begin == name.size()) return std::nullopt;
+  int rank = 0;
+  const auto [end, error] = std::from_chars(name.data() + begin, name.data() + name.size(), rank);
+  if (error != std::errc()) return std::nullopt;
+  return rank;
+}
+
+}  // namespace comm_probe::torch

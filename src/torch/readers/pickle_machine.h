@@ -1,0 +1,48 @@
+// The part of pickle that plain data needs, protocols 2 to 5. Nothing is ever executed: GLOBAL,
+// REDUCE, BUILD and every other opcode outside the list ends the reading with its name and offset.
+// What was read until then stays on the stack.
+//
+// Opcodes: python's pickletools (documentation); which of them occur: docs/formats.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "torch/readers/value_stack.h"
+
+namespace comm_probe::torch {
+
+struct Stopped {
+  std::string why = {};  // "opcode GLOBAL ('c') is not plain data"; empty: the end was reached
+  std::uint64_t offset = 0;
+  bool is_cut = false;  // the bytes ended too early
+};
+
+class PickleMachine {
+ public:
+  PickleMachine(ValueStack& stack, StringTable& strings) : stack_(stack), strings_(strings) {}
+  Stopped run(std::string_view bytes);
+
+ private:
+  bool step(unsigned char opcode);
+  bool read_string(std::size_t length_bytes);
+  bool read_long();
+  bool put(std::uint64_t index);
+  bool get(std::uint64_t index);
+  bool need(std::size_t size);
+  std::uint64_t little_endian(std::size_t size);
+  bool fail(std::string why);
+  bool check(bool done, const char* opcode);
+
+  ValueStack& stack_;
+  StringTable& strings_;
+  const unsigned char* at_ = nullptr;
+  const unsigned char* end_ = nullptr;
+  std::vector<Value> memo_ = {};
+  std::vector<bool> known_ = {};
+  Stopped stopped_ = {};
+};
+
+}  // namespace comm_probe::torch
