@@ -101,9 +101,22 @@ bool write_tuner(const std::string& file, const nccl::Tuning& tuning) {
   return static_cast<bool>(stream.flush());
 }
 
+void add_tuner(core::Document& document, const std::string& file) {
+  document.result["tuner_file"] = file;
+  document.result["tuner_borders"] = {{"dtype", "float"}, {"redop", "sum"}};
+  document.body.emplace_back(core::Paragraph{
+      fmt::format("{} holds the choices of all functions (borders: float, sum) for NCCL's example "
+                  "tuner plugin: "
+                  "NCCL_TUNER_PLUGIN=/path/of/libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE={}",
+                  file, file)});
+}
+
 int choose_all(const Shell& shell, const ChooseOptions& options) {
   const auto call = call_of(options);
   if (!call) return shell.fail(call.error());
+  if (options.tuner == "-")
+    return shell.fail(core::input_error("--tuner: '-' is no file name",
+                                        "/dev/stdout writes it to standard output"));
   const auto sizes = sizes_of(options);
   if (!sizes) return shell.fail(sizes.error());
   const auto job = options.request.read();
@@ -120,10 +133,7 @@ int choose_all(const Shell& shell, const ChooseOptions& options) {
   core::Document document = choose_document(plan);
   if (!options.tuner.empty()) {
     if (!write_tuner(options.tuner, plan.tuning)) return shell.fail(cannot_write(options.tuner));
-    document.result["tuner_file"] = options.tuner;
-    document.body.emplace_back(core::Paragraph{
-        fmt::format("{} holds these choices of all functions for NCCL's example tuner plugin.",
-                    options.tuner)});
+    add_tuner(document, options.tuner);
   }
   document.inputs = {job->input};
   document.result["env"] = job->environment;

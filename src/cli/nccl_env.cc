@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include "cli/nccl_commands.h"
 #include "cli/nccl_env_view.h"
@@ -22,14 +24,41 @@ constexpr std::uint64_t kMostListing = 16 << 20;
 struct EnvOptions {
   std::vector<std::string> names = {};
   std::string from = {};
+  std::string process_text = {};
   int process = 0;
   std::string version = {};
 };
 
+// As the loader looks for it, roughly: the folders of LD_LIBRARY_PATH, its cache, the usual ones.
+bool has_library(const core::Host& host, const std::string& name) {
+  if (name.find('/') != std::string::npos) return host.exists(name);
+  std::stringstream folders(host.environment("LD_LIBRARY_PATH").value_or(""));
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty() && host.exists(folder + "/" + name)) return true;
+  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"})
+    if (host.exists(std::string(folder) + "/" + name)) return true;
+  return host.read("/etc/ld.so.cache").value_or("").find(name) != std::string::npos;
+}
+
+// Settings whose plugin was looked for in vain; a process of its own environment only.
+std::vector<std::string> absent(const core::Host& host, const EnvFacts& facts) {
+  constexpr std::pair<const char*, const char*> kPlugins[] = {
+      {"NCCL_NET_PLUGIN", "libnccl-net-"}, {"NCCL_TUNER_PLUGIN", "libnccl-tuner-"}};
+  std::vector<std::string> names;
+  for (const auto& [setting, prefix] : kPlugins)
+    for (const nccl::SettingInForce& one : facts.settings) {
+      if (one.name != setting || one.value.empty() || one.value == "none") continue;
+      if (!has_library(host, one.value) && !has_library(host, prefix + one.value + ".so"))
+        names.emplace_back(setting);
+    }
+  return names;
+}
+
 diagnose::HostDevices devices_of(const core::Host& host, const EnvFacts& facts) {
   diagnose::HostDevices devices;
-  devices.hcas = host.list("/sys/class/infiniband");
+  if (host.exists("/sys/class")) devices.hcas = host.list("/sys/class/infiniband");
   devices.interfaces = host.list("/sys/class/net");
+  if (facts.sources.environment_name == "environment") devices.absent_plugins = absent(host, facts);
   for (const nccl::SettingInForce& setting : facts.settings) {
     const nccl::SettingEntry* entry = nccl::find_setting(setting.name);
     if (entry != nullptr && entry->form == nccl::SettingForm::kPath && host.exists(setting.value))
@@ -85,16 +114,20 @@ Result<EnvFacts> facts_of(const EnvOptions& options) {
 
 std::vector<core::Caveat> caveats_of(const EnvOptions& options, const EnvFacts& facts) {
   if (!facts.devices)
-    return {core::make_caveat("nccl.env-listing-only",
-                              "settings files, devices and interfaces of that machine",
-                              "lists of devices are not checked, files may add settings", false)};
+    return {
+        core::make_caveat("nccl.env-listing-only",
+                          "the settings files, devices and interfaces of that machine are missing",
+                          "lists of devices are not checked, and files may add settings", false)};
   if (options.process > 0 || !options.from.empty()) return {};
-  return {core::make_caveat("nccl.env-of-shell", "the environment of the job",
-                            "these are the settings of this shell; --pid reads a running process",
-                            false)};
+  return {core::make_caveat(
+      "nccl.env-of-shell", "the environment of a job is missing",
+      "these are the settings of this shell; --pid PID reads those of a running rank", false)};
 }
 
 core::Error unknown_setting(const std::string& name) {
+  if (name.starts_with("NCCL_TORCH_NCCL_"))
+    return core::input_error(
+        fmt::format("'{}' is a setting of PyTorch, not of NCCL", name.substr(5)));
   const std::string near = nccl::nearest_setting(name);
   return core::input_error(fmt::format("'{}' is no setting of NCCL that is known here", name),
                            near.empty() ? "" : "did you mean '" + near + "'?");
@@ -135,9 +168,16 @@ void add_nccl_env(CLI::App& nccl, Shell& shell) {
                                "NAME=VALUE lines as `env` prints them, or the folder of a recorded "
                                "machine, instead of this machine; - is standard input");
   from->type_name("FILE");
-  app->add_option("--pid", options->process, "the environment of a running process")
+  app->add_option("--pid", options->process_text, "the environment of a running process")
       ->type_name("PID")
-      ->check(CLI::PositiveNumber)
+      ->check([options](const std::string& text) -> std::string {
+        const auto [end, error] =
+            std::from_chars(text.data(), text.data() + text.size(), options->process);
+        const bool is_whole = error == std::errc() && end == text.data() + text.size();
+        return is_whole && options->process > 0
+                   ? ""
+                   : fmt::format("'{}' is no process number, expected one like 4711", text);
+      })
       ->excludes(from);
   app->footer(
       "Order: environment, NCCL_CONF_FILE or else ~/.nccl.conf, /etc/nccl.conf; the first one "

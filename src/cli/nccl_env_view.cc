@@ -19,6 +19,8 @@ const char* state_word(SettingsFile::State state) {
       return "read";
     case SettingsFile::State::kAbsent:
       return "absent";
+    case SettingsFile::State::kUnreadable:
+      return "unreadable";
     case SettingsFile::State::kPassedOver:
       return "passed over";
   }
@@ -57,12 +59,20 @@ Json setting_json(const SettingInForce& setting) {
   return json;
 }
 
+// By NCCL or by a plugin.
+bool is_read(const SettingInForce& setting) {
+  return nccl::find_setting(setting.name) != nullptr || nccl::is_foreign_setting(setting.name);
+}
+
 std::string verdict_of(const EnvFacts& facts, const std::vector<core::Finding>& findings) {
   const auto wrong = std::count_if(findings.begin(), findings.end(), [](const auto& finding) {
     return finding.severity != core::Severity::kInfo;
   });
-  const std::string settings = fmt::format("{} NCCL setting{} in force", facts.settings.size(),
-                                           facts.settings.size() == 1 ? "" : "s");
+  const auto known = std::count_if(facts.settings.begin(), facts.settings.end(), is_read);
+  const auto others = static_cast<std::ptrdiff_t>(facts.settings.size()) - known;
+  std::string settings = fmt::format("{} NCCL setting{} in force", known, known == 1 ? "" : "s");
+  if (others > 0)
+    settings += fmt::format(", {} name{} that NCCL does not know", others, others == 1 ? "" : "s");
   return wrong == 0 ? settings + ", nothing wrong found"
                     : fmt::format("{}, {} to look at", settings, wrong);
 }
@@ -93,6 +103,8 @@ core::KeyValues file_rows(const EnvFacts& facts) {
     std::string what = state_word(file.state);
     if (file.state == SettingsFile::State::kRead)
       what = fmt::format("read, {} settings", file.content.settings.size());
+    if (file.state == SettingsFile::State::kUnreadable)
+      what = "cannot be read: a folder, or no right to read it";
     if (file.state == SettingsFile::State::kPassedOver)
       what = "passed over: NCCL_CONF_FILE takes its place";
     rows.rows.emplace_back(file.path, what);
@@ -119,12 +131,16 @@ core::KeyValues explained_rows(const SettingEntry& entry, const SettingInForce* 
     if (!text.empty()) rows.rows.emplace_back(what, text);
   };
   add("meaning", entry.meaning);
-  add("default", entry.fallback);
+  const char* what = entry.fallback == "-2" ? " (automatic)" : "";
+  if (entry.fallback == "-1") what = " (not set)";
+  add("default", std::string(entry.fallback) + what);
   add("accepts", entry.legal);
   add("history", entry.history);
   add("beware", entry.misuse);
   add("instead", entry.instead);
-  if (entry.instead.empty())
+  if (entry.is_internal)
+    add("note", "a knob of NCCL's developers; comm-probe knows it by name");
+  else if (entry.instead.empty())
     add("ranks", entry.is_shared ? "must be equal on all ranks" : "may differ between ranks");
   add("in force", setting == nullptr
                       ? std::string("not set")

@@ -111,6 +111,12 @@ constexpr std::array kFindings = {
                  "NCCL does not read this name (any more).",
                  "A setting of an old release, or of PyTorch under its old name.",
                  "Remove it; use what stands in its place."},
+    FindingEntry{"nccl.env-other-release", Severity::kWarning, Layer::kNccl,
+                 "This release of NCCL does not know the setting yet.",
+                 "A script that was written for a newer NCCL, or an older library than expected "
+                 "(PyTorch brings its own).",
+                 "Remove it or use the newer release; --version says for which release comm-probe "
+                 "judges, a log with NCCL_DEBUG=VERSION says which one runs."},
     FindingEntry{"nccl.env-out-of-range", Severity::kWarning, Layer::kNccl,
                  "A number is outside of what the setting accepts.",
                  "A value for another setting or another unit.",
@@ -121,10 +127,23 @@ constexpr std::array kFindings = {
                  "NCCL_P2P_DISABLE=1 or NCCL_P2P_LEVEL=LOC, left from the search for a hang.",
                  "Unset it. Where the job then hangs, look at ACS and IOMMU: `comm-probe topo "
                  "check`."},
+    FindingEntry{
+        "nccl.env-plugin-absent", Severity::kWarning, Layer::kNccl,
+        "A setting names a plugin whose library was not found on this machine.",
+        "A typing error, a plugin of another container, a path that LD_LIBRARY_PATH lacks. "
+        "NCCL goes on without the plugin and says so only with NCCL_DEBUG=INFO.",
+        "Give the path of the library, extend LD_LIBRARY_PATH, or unset the setting. "
+        "NAME stands for libnccl-net-NAME.so or libnccl-tuner-NAME.so."},
     FindingEntry{"nccl.env-prefix", Severity::kWarning, Layer::kNccl,
                  "A list of devices or interfaces takes more than it names.",
                  "Names are prefixes: mlx5_1 takes mlx5_10 too.",
                  "Put '=' in front of the list: NCCL_IB_HCA==mlx5_1,mlx5_2."},
+    FindingEntry{"nccl.env-risky", Severity::kWarning, Layer::kNccl,
+                 "A value that NCCL accepts and that goes wrong on many machines.",
+                 "Copied from another machine: NCCL_IB_GID_INDEX=0 (link-local RoCE v1, time-out "
+                 "12), NCCL_NET_GDR_LEVEL=SYS (GPUDirect RDMA through the CPUs).",
+                 "Unset it and compare: NCCL finds both by itself. `comm-probe nccl env --explain "
+                 "NAME` says what the value does."},
     FindingEntry{"nccl.env-shadowed", Severity::kInfo, Layer::kNccl,
                  "A setting stands in several places with different values; the first one holds.",
                  "The environment goes before NCCL_CONF_FILE, ~/.nccl.conf and /etc/nccl.conf.",

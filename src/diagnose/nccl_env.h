@@ -20,9 +20,10 @@ namespace comm_probe::diagnose {
 
 // Of the machine whose settings are judged; absent: not known.
 struct HostDevices {
-  std::vector<std::string> hcas = {};
+  std::optional<std::vector<std::string>> hcas = {};  // absent: nobody can tell
   std::vector<std::string> interfaces = {};
-  std::vector<std::string> files = {};  // of those that settings name, the ones that exist
+  std::vector<std::string> files = {};           // of those that settings name, the ones that exist
+  std::vector<std::string> absent_plugins = {};  // settings whose plugin was looked for in vain
 };
 
 struct EnvFacts {

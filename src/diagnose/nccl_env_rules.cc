@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "nccl/algo_lists.h"
+#include "nccl/settings.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -22,6 +23,9 @@ std::string upper(std::string text) {
 bool is_on(const std::string& value) { return nccl::setting_number(value).value_or(0) == 1; }
 bool is_off(const std::string& value) { return nccl::setting_number(value).value_or(1) == 0; }
 bool is_local_level(const std::string& value) { return value == "LOC" || value == "0"; }
+bool is_anywhere(const std::string& value) {
+  return nccl::path_level(value) == topology::PathType::kSys;
+}
 bool is_socket(const std::string& value) { return upper(value) == "SOCKET"; }
 bool is_few(const std::string& value) {
   const auto channels = nccl::setting_number(value);
@@ -36,9 +40,16 @@ struct Leftover {
 };
 constexpr Leftover kLeftovers[] = {
     {"NCCL_P2P_DISABLE", is_on, "nccl.env-p2p-off",
-     "GPUs of one host exchange data through host memory, not by NVLink or PCIe"},
+     "GPUs of one host do not reach each other directly, and NVLink stands idle: data goes through "
+     "host memory or by NIC"},
     {"NCCL_P2P_LEVEL", is_local_level, "nccl.env-p2p-off",
-     "GPUs of one host exchange data through host memory, not by NVLink or PCIe"},
+     "GPUs of one host do not reach each other directly, and NVLink stands idle: data goes through "
+     "host memory or by NIC"},
+    {"NCCL_IB_GID_INDEX", is_off, "nccl.env-risky",
+     "on RoCE row 0 of the GID table is link-local RoCE v1 on most hosts, the classic time-out "
+     "(InfiniBand: without effect); unset it from 2.21 on, NCCL then looks for a routable row"},
+    {"NCCL_NET_GDR_LEVEL", is_anywhere, "nccl.env-risky",
+     "GPUDirect RDMA even through the CPUs, which is slow on many hosts and broken on some"},
     {"NCCL_SHM_DISABLE", is_on, "nccl.env-shm-off",
      "GPUs of one host that cannot talk directly use the network"},
     {"NCCL_IB_DISABLE", is_on, "nccl.env-ib-off", "TCP carries everything between nodes"},
@@ -107,15 +118,23 @@ const char* devices_word(const std::string& name) {
   return name.find("IFNAME") != std::string::npos ? "interfaces" : "HCAs";
 }
 
-// The names of the machine that a list chooses from.
-const std::vector<std::string>& choices_of(const HostDevices& devices, const std::string& name) {
-  return name.find("IFNAME") != std::string::npos ? devices.interfaces : devices.hcas;
+// The names of the machine that a list chooses from; nothing where they are not known.
+const std::vector<std::string>* choices_of(const HostDevices& devices, const std::string& name) {
+  if (name.find("IFNAME") == std::string::npos) return devices.hcas ? &*devices.hcas : nullptr;
+  return devices.interfaces.empty() ? nullptr : &devices.interfaces;
 }
 
 void judge_list(const SettingInForce& setting, const std::vector<std::string>& names,
                 Findings& findings) {
-  if (names.empty()) return;  // a container without them shows nothing
   const char* what = devices_word(setting.name);
+  if (names.empty()) {
+    findings.push_back(
+        env_finding("nccl.env-no-match",
+                    fmt::format("{}={}: this machine (or container) shows no {} at all",
+                                setting.name, setting.value, what),
+                    setting));
+    return;
+  }
   if (nccl::matched_names(setting.value, names).empty()) {
     findings.push_back(env_finding("nccl.env-no-match",
                                    fmt::format("{}={} matches none of the {} of this machine: {}",
@@ -132,6 +151,8 @@ void judge_list(const SettingInForce& setting, const std::vector<std::string>& n
 
 const char* line_fault(const nccl::ConfSetting& setting) {
   if (setting.name.empty()) return "it has no name";
+  if (setting.name.front() == ' ' || setting.name.front() == '\t')
+    return "the name begins with a blank";
   if (setting.name.starts_with("export ")) return "the name begins with 'export '";
   if (setting.name.find_first_of(" \t") != std::string::npos) return "the name holds a blank";
   if (!setting.value.empty() && (setting.value.front() == ' ' || setting.value.front() == '\t'))
@@ -144,8 +165,19 @@ const char* line_fault(const nccl::ConfSetting& setting) {
   return nullptr;
 }
 
+// " NCCL_NET=IB" -> "NCCL_NET=IB"
+std::string without_faults(const nccl::ConfSetting& setting) {
+  const auto trimmed = [](std::string text, std::string_view what) {
+    text.erase(0, std::min(text.find_first_not_of(what), text.size()));
+    return text.erase(text.find_last_not_of(what) + 1);
+  };
+  std::string name = trimmed(setting.name, " \t");
+  if (name.starts_with("export ")) name = trimmed(name.substr(7), " \t");
+  return (name.empty() ? "NAME" : name) + "=" + trimmed(setting.value, " \t\r\"'");
+}
+
 void judge_conf_file(const nccl::SettingsFile& file, Findings& findings) {
-  const auto add = [&](std::uint64_t line, const std::string& text, const char* fault) {
+  const auto add = [&](std::uint64_t line, const std::string& text, const std::string& fault) {
     Finding finding = core::make_finding(
         "nccl.env-conf-line",
         fmt::format("{}:{} does not do what it seems to do: {}", file.path, line, fault));
@@ -155,7 +187,8 @@ void judge_conf_file(const nccl::SettingsFile& file, Findings& findings) {
   };
   for (const nccl::ConfSetting& setting : file.content.settings)
     if (const char* fault = line_fault(setting))
-      add(setting.line, setting.name + "=" + setting.value, fault);
+      add(setting.line, setting.name + "=" + setting.value,
+          fault + (", write " + without_faults(setting)));
   for (const nccl::ConfSetting& line : file.content.ignored)
     if (line.value.find_first_not_of(" \t\r") != std::string::npos)
       add(line.line, line.value, "it has no '=' and is ignored");
@@ -243,25 +276,37 @@ void judge_devices(const EnvFacts& facts, Findings& findings) {
     const nccl::SettingEntry* entry = nccl::find_setting(setting.name);
     if (entry == nullptr || setting.value.empty()) continue;
     if (entry->form == nccl::SettingForm::kNames)
-      judge_list(setting, choices_of(*facts.devices, setting.name), findings);
+      if (const auto* choices = choices_of(*facts.devices, setting.name))
+        judge_list(setting, *choices, findings);
     const auto& files = facts.devices->files;
     if (entry->form == nccl::SettingForm::kPath && setting.name != "NCCL_CONF_FILE" &&
         std::find(files.begin(), files.end(), setting.value) == files.end())
       findings.push_back(env_finding(
           "nccl.env-file-absent",
           fmt::format("{}: there is no file {}", setting.name, setting.value), setting));
+    const auto& plugins = facts.devices->absent_plugins;
+    if (std::find(plugins.begin(), plugins.end(), setting.name) != plugins.end()) {
+      findings.push_back(env_finding(
+          "nccl.env-plugin-absent",
+          fmt::format("{}={}: no such library in LD_LIBRARY_PATH, ld.so.cache or /usr/lib",
+                      setting.name, setting.value),
+          setting));
+      findings.back().confidence = core::Confidence::kPossible;
+    }
   }
 }
 
 void judge_sources(const EnvFacts& facts, Findings& findings) {
   for (const nccl::SettingsFile& file : facts.sources.files) {
-    if (file.role == nccl::SettingsFile::Role::kConfFile &&
-        file.state == nccl::SettingsFile::State::kAbsent) {
+    using State = nccl::SettingsFile::State;
+    if (file.role == nccl::SettingsFile::Role::kConfFile && file.state != State::kRead) {
       if (const SettingInForce* setting = find_in_force(facts, "NCCL_CONF_FILE"))
         findings.push_back(env_finding(
             "nccl.env-conf-absent",
-            fmt::format("NCCL_CONF_FILE={} cannot be read, and ~/.nccl.conf is not read either",
-                        setting->value),
+            fmt::format("NCCL_CONF_FILE={} {}, and ~/.nccl.conf is not read either", setting->value,
+                        file.state == State::kAbsent
+                            ? "does not exist"
+                            : "cannot be read (a folder, or no right to read it)"),
             *setting));
     }
     judge_conf_file(file, findings);

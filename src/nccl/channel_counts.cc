@@ -92,7 +92,7 @@ std::vector<ChannelSource> collective_channels(const Connection& connection,
   if (agreement.is_collnet_usable &&
       agreement.collnet_chain.bw_intra > agreement.collnet_chain.bw_inter &&
       agreement.ranks > agreement.nodes)
-    repeat_up_to(channels, std::min(kMostChannels, count() + count() / 2));
+    repeat_up_to(channels, std::min(most_channels(settings.version), count() + count() / 2));
   if (agreement.nodes > 1 && agreement.ring.bw_intra.GBps > kFastRing &&
       doubles_fast_rings(settings.version, agreement.least_sm, count()))
     repeat_up_to(channels, 2 * count());
@@ -125,7 +125,7 @@ PeerChannels peer_channels(const Reach& reach, int collective, const ChannelSett
       least = std::min(least,
                        to_other_node(reach, own_nets(reach, choice, gpu), channels.all, settings));
   }
-  channels.all = std::min(power_of_two(channels.all), kMostChannels);
+  channels.all = std::min(power_of_two(channels.all), most_channels(settings.version));
   channels.per_peer = std::min(power_of_two(least), channels.all);
   return channels;
 }

@@ -48,7 +48,17 @@ constexpr Numeric kNumeric[] = {
      [](ChannelSettings& s, std::int64_t v) { s.collnet_nodes = bounded(v, 0, 1 << 20); }},
 };
 
+void limit(ChannelSettings& settings, int most) {
+  for (int* count : {&settings.min_channels, &settings.max_channels, &settings.min_ctas,
+                     &settings.max_ctas, &settings.min_p2p_channels, &settings.max_p2p_channels})
+    *count = std::min(*count, most);
+}
+
 }  // namespace
+
+int most_channels(topology::NcclVersion version) {
+  return version < topology::NcclVersion{2, 25, 0} ? 32 : kMostChannels;
+}
 
 ChannelSettings read_channel_settings(const Environment& environment,
                                       topology::NcclVersion version) {
@@ -57,6 +67,7 @@ ChannelSettings read_channel_settings(const Environment& environment,
   for (const Numeric& setting : kNumeric)
     if (const auto value = setting_number(setting_text(environment, setting.name)))
       setting.apply(settings, *value);
+  limit(settings, most_channels(version));
   if (settings.min_ctas > settings.max_ctas) settings.min_ctas = settings.max_ctas;
   return settings;
 }

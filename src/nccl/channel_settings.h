@@ -14,7 +14,8 @@
 
 namespace comm_probe::nccl {
 
-inline constexpr int kMostChannels = 64;  // NCCL's MAXCHANNELS
+inline constexpr int kMostChannels = 64;  // NCCL's MAXCHANNELS from 2.25 on
+int most_channels(topology::NcclVersion version);
 
 struct ChannelSettings {
   topology::NcclVersion version = {};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/spelling.h"
+#include "nccl/settings.h"
 
 namespace comm_probe::nccl {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 constexpr std::string_view kForeignPrefixes[] = {
     // plugins and tests
     "NCCL_OFI_", "NCCL_SHARP_", "NCCL_TESTS_", "NCCL_TEST_", "NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_",
-    "NCCL_IBEXT_", "NCCL_UCX_", "NCCL_INSPECTOR_", "NCCL_MSCCL",
+    "NCCL_IBEXT_", "NCCL_UCX_", "NCCL_INSPECTOR_", "NCCL_MSCCL", "NCCL_PLUGIN_P2P", "NCCL_PROFILE_",
+    "NCCL_PROFILER_CE_",
     // builds and container images
     "NCCL_VERSION", "NCCL_HOME", "NCCL_ROOT", "NCCL_INCLUDE", "NCCL_LIB", "NCCL_PATH",
     "NCCL_INSTALL"};
@@ -56,6 +58,12 @@ bool is_default(const SettingEntry& entry, std::int64_t value) {
   return entry.fallback == std::to_string(value);
 }
 
+// What NCCL makes of a number that `legal` does not allow.
+std::int64_t brought_in(const SettingEntry& entry, const Range& range, std::int64_t value) {
+  if (entry.step > 1 && value % entry.step != 0) return range.most;
+  return entry.is_clamped ? std::clamp(value, range.least, range.most) : value;
+}
+
 SettingReading read_number(const SettingEntry& entry, const std::string& value) {
   const auto number = setting_number(value);
   if (!number) return {std::string(entry.fallback), SettingProblem::kOutOfRange, value};
@@ -68,15 +76,17 @@ SettingReading read_number(const SettingEntry& entry, const std::string& value) 
   else if (rest.find_first_not_of(" \t") != std::string::npos)
     reading = {reading.effective, SettingProblem::kTextAfterNumber, rest};
   else if (const auto range = range_of(entry.legal); range && !is_default(entry, *number))
-    if (*number < range->least || *number > range->most)
-      reading.problem = SettingProblem::kOutOfRange, reading.offender = value;
+    if (*number < range->least || *number > range->most || *number % entry.step != 0)
+      reading = {std::to_string(brought_in(entry, *range, *number)), SettingProblem::kOutOfRange,
+                 value};
   return reading;
 }
 
 // Levels are exact words; digits are the form of old releases.
 SettingReading read_level(const SettingEntry& entry, const std::string& value) {
-  const bool is_digit = value[0] >= '0' && value[0] <= '9';
-  if (is_digit || is_legal_word(entry, value)) return {value, SettingProblem::kNone, {}};
+  if (is_legal_word(entry, value)) return {value, SettingProblem::kNone, {}};
+  if (const auto level = path_level(value))
+    return {path_type_name(*level), SettingProblem::kNone, {}};
   return {std::string(entry.fallback), SettingProblem::kUnknownWord, value};
 }
 
@@ -85,6 +95,15 @@ SettingReading read_words(const SettingEntry& entry, const std::string& value) {
   for (const std::string& word : pieces(list, ','))
     if (!is_legal_word(entry, upper(word))) return {value, SettingProblem::kUnknownWord, word};
   return {value, SettingProblem::kNone, {}};
+}
+
+SettingReading read_address(const SettingEntry& entry, const std::string& value) {
+  const std::size_t colon = value.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : value.substr(colon + 1);
+  const bool is_number = !port.empty() && port.size() <= 5 &&
+                         port.find_first_not_of("0123456789") == std::string::npos;
+  if (colon != 0 && is_number) return {value, SettingProblem::kNone, {}};
+  return {std::string(entry.fallback), SettingProblem::kUnknownWord, value};
 }
 
 struct NameList {
@@ -106,8 +125,8 @@ NameList parse_names(std::string_view list) {
 const std::vector<const SettingEntry*>& all_settings() {
   static const auto all = [] {
     std::vector<const SettingEntry*> entries;
-    for (const auto part :
-         {network_settings(), node_settings(), method_settings(), process_settings()})
+    for (const auto part : {network_settings(), node_settings(), method_settings(),
+                            process_settings(), internal_settings()})
       for (const SettingEntry& entry : part) entries.push_back(&entry);
     std::sort(entries.begin(), entries.end(),
               [](const auto* a, const auto* b) { return a->name < b->name; });
@@ -122,15 +141,59 @@ const SettingEntry* find_setting(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+std::string without_underscores(std::string_view text) {
+  std::string result(text);
+  std::erase(result, '_');
+  return result;
+}
+
+bool is_near(std::string_view word, std::string_view known) {
+  return !core::nearest_word(word, std::span(&known, 1)).empty();
+}
+
+// Word by word; or the same letters, but for one mistake, with other underscores.
+bool is_slip(const std::string& name, std::string_view known) {
+  const auto words = pieces(name, '_');
+  const auto known_words = pieces(known, '_');
+  if (words.size() == known_words.size())
+    return std::equal(words.begin(), words.end(), known_words.begin(), is_near);
+  const std::string letters = without_underscores(name);
+  const std::string known_letters = without_underscores(known);
+  return letters == known_letters ||
+         (letters.size() + 1 >= known_letters.size() &&
+          letters.size() <= known_letters.size() + 1 && is_near(letters, known_letters) &&
+          letters.substr(0, 3) == known_letters.substr(0, 3));
+}
+
+}  // namespace
+
+// The beginning says nothing and is left out: it may be missing, or lack its underscore.
 std::string nearest_setting(std::string_view name) {
   constexpr std::string_view kPrefix = "NCCL_";
-  // The prefix says nothing; without it a third of the rest decides.
-  if (!name.starts_with(kPrefix)) return {};
+  std::string rest = upper(name);
+  std::erase_if(rest, [](char c) { return c == ' ' || c == '\t'; });
+  if (rest.starts_with(kPrefix))
+    rest.erase(0, kPrefix.size());
+  else if (rest.starts_with("NCCL"))
+    rest.erase(0, kPrefix.size() - 1);
+  else
+    return {};
   std::vector<std::string_view> known;
-  for (const SettingEntry* entry : all_settings())
-    known.push_back(entry->name.substr(kPrefix.size()));
-  const std::string near = core::nearest_word(upper(name.substr(kPrefix.size())), known);
+  for (const SettingEntry* entry : all_settings()) {
+    const std::string_view candidate = entry->name.substr(kPrefix.size());
+    if (is_slip(rest, candidate)) known.push_back(candidate);
+  }
+  const std::string near = core::nearest_word(rest, known);
   return near.empty() ? near : std::string(kPrefix) + near;
+}
+
+std::optional<topology::NcclVersion> first_release(const SettingEntry& entry) {
+  constexpr std::string_view kBeginning = "from 2.";
+  if (!entry.history.starts_with(kBeginning)) return std::nullopt;
+  const int minor = std::atoi(std::string(entry.history.substr(kBeginning.size())).c_str());
+  return topology::NcclVersion{2, minor, 0};
 }
 
 bool is_foreign_setting(std::string_view name) {
@@ -150,6 +213,8 @@ SettingReading read_setting(const SettingEntry& entry, const std::string& value)
       return {upper(value), SettingProblem::kNone, {}};
     case SettingForm::kWords:
       return read_words(entry, value);
+    case SettingForm::kAddress:
+      return read_address(entry, value);
     case SettingForm::kMethods:
     case SettingForm::kNames:
     case SettingForm::kPath:

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ enum class SettingForm {
   kMethods,  // algo_lists.h
   kNames,    // devices or interfaces by prefix, '^' excludes, '=' exact
   kPath,     // a file
+  kAddress,  // host:port
   kText,
 };
 
@@ -40,13 +42,19 @@ struct SettingEntry {
   bool is_shared = false;         // must be equal on all ranks: else hangs or "Message truncated"
   std::string_view history = {};  // of the default, or the first release
   std::string_view instead = {};  // of an obsolete name: what to use
+  int step = 1;                   // a value must be a multiple; else NCCL takes the maximum
+  bool is_clamped = false;        // what lies outside of `legal` becomes its nearest end
+  bool is_internal = false;       // a developers' knob, known by name
 };
 
 // In alphabetical order.
 const std::vector<const SettingEntry*>& all_settings();
 const SettingEntry* find_setting(std::string_view name);
-// The known name that was probably meant; empty where none is near.
+// The known name that was probably meant: letters wrong within words, another case, an underscore
+// too many or too few. Empty where none is near: NCCL_SHM_USE_X is not NCCL_P2P_USE_X.
 std::string nearest_setting(std::string_view name);
+// The release from which NCCL reads it, where the history says "from 2.24".
+std::optional<topology::NcclVersion> first_release(const SettingEntry& entry);
 // A name for plugins, tests, builds or images, not for NCCL: "NCCL_OFI_...", "NCCL_VERSION".
 bool is_foreign_setting(std::string_view name);
 
@@ -74,5 +82,6 @@ std::span<const SettingEntry> network_settings();
 std::span<const SettingEntry> node_settings();
 std::span<const SettingEntry> method_settings();
 std::span<const SettingEntry> process_settings();
+std::span<const SettingEntry> internal_settings();
 
 }  // namespace comm_probe::nccl

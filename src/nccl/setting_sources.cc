@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "nccl/setting_catalog.h"
+
 namespace comm_probe::nccl {
 namespace {
 
@@ -17,6 +19,8 @@ SettingsFile read_file(const core::Host& host, SettingsFile::Role role, const st
   if (const auto text = host.read(path)) {
     file.state = SettingsFile::State::kRead;
     file.content = read_conf_file(*text);
+  } else if (host.exists(path)) {
+    file.state = SettingsFile::State::kUnreadable;
   }
   return file;
 }
@@ -29,16 +33,18 @@ std::vector<SettingsFile> read_files(const core::Host& host, const Environment& 
   if (!given.empty()) files.push_back(read_file(host, SettingsFile::Role::kConfFile, given));
   if (home) {
     const std::string path = *home + "/.nccl.conf";
-    if (given.empty()) {
+    if (given.empty())
       files.push_back(read_file(host, SettingsFile::Role::kHome, path));
-    } else {
-      const auto state =
-          host.exists(path) ? SettingsFile::State::kPassedOver : SettingsFile::State::kAbsent;
-      files.push_back({SettingsFile::Role::kHome, state, path, {}});
-    }
+    else
+      files.push_back({SettingsFile::Role::kHome, SettingsFile::State::kPassedOver, path, {}});
   }
   files.push_back(read_file(host, SettingsFile::Role::kSystem, "/etc/nccl.conf"));
   return files;
+}
+
+// Of NCCL, or meant to be.
+bool is_nccl_name(std::string_view name) {
+  return name.starts_with(kPrefix) || !nearest_setting(name).empty();
 }
 
 // NAME=VALUE pieces with a separator.
@@ -49,7 +55,7 @@ Environment parse_block(std::string_view text, char separator) {
     const std::string_view piece = text.substr(0, end);
     text.remove_prefix(std::min(text.size(), end + 1));
     const std::size_t equals = piece.find('=');
-    if (equals != std::string_view::npos && piece.starts_with(kPrefix))
+    if (equals != std::string_view::npos && is_nccl_name(piece.substr(0, equals)))
       environment.emplace(piece.substr(0, equals), piece.substr(equals + 1));
   }
   return environment;
@@ -120,8 +126,8 @@ Environment effective_environment(const std::vector<SettingInForce>& settings) {
 
 SettingSources read_setting_sources(const core::Host& host, NcclVersion version) {
   SettingSources sources;
-  for (const std::string& name : host.environment_names(std::string(kPrefix)))
-    sources.environment[name] = host.environment(name).value_or("");
+  for (const std::string& name : host.environment_names(""))
+    if (is_nccl_name(name)) sources.environment[name] = host.environment(name).value_or("");
   sources.files = read_files(host, sources.environment, host.home({}), version);
   return sources;
 }
@@ -151,9 +157,10 @@ SettingSources parse_environment_listing(const std::string& name, std::string_vi
     const std::string_view line = without_shell(text.substr(0, end));
     text.remove_prefix(std::min(text.size(), end + 1));
     const std::size_t equals = line.find('=');
-    if (equals == std::string_view::npos || !line.starts_with(kPrefix)) continue;
+    if (equals == std::string_view::npos) continue;
     const std::string_view setting = line.substr(0, equals);
-    if (setting.find_first_of(" \t") != std::string_view::npos) continue;
+    if (trimmed(setting).find_first_of(" \t") != std::string_view::npos) continue;  // prose
+    if (!is_nccl_name(setting)) continue;
     sources.environment[std::string(setting)] = std::string(unquoted(line.substr(equals + 1)));
   }
   return sources;

@@ -20,7 +20,9 @@ namespace comm_probe::nccl {
 
 struct SettingsFile {
   enum class Role { kConfFile, kHome, kSystem };
-  enum class State { kRead, kAbsent, kPassedOver };  // passed over: NCCL_CONF_FILE stands instead
+  // Not a file: there, but a folder or without the right to read it. Passed over: NCCL_CONF_FILE
+  // stands instead.
+  enum class State { kRead, kAbsent, kUnreadable, kPassedOver };
   Role role = Role::kSystem;
   State state = State::kAbsent;
   std::string path = {};
@@ -29,8 +31,9 @@ struct SettingsFile {
 
 struct SettingSources {
   std::string environment_name = "environment";  // "environment of process 1234"
-  Environment environment = {};                  // NCCL_* only
-  std::vector<SettingsFile> files = {};          // in the order of precedence
+  // NCCL_*, and names that were probably meant so (nccl_debug, NCCLDEBUG, "NCCL_ALGO ").
+  Environment environment = {};
+  std::vector<SettingsFile> files = {};  // in the order of precedence
 };
 
 struct SettingOrigin {

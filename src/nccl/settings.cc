@@ -10,16 +10,6 @@ namespace {
 using topology::NcclVersion;
 using topology::PathType;
 
-std::optional<PathType> level(const std::string& text) {
-  const auto word = topology::parse_path_type(text);
-  if (word && *word <= PathType::kSys) return word;
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-  constexpr PathType kOldLevels[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb,
-                                     PathType::kSys};
-  const auto old = std::strtol(text.c_str(), nullptr, 10);
-  return kOldLevels[old > 4 ? 4 : old];
-}
-
 NetDevicesPolicy net_devices(const std::string& text) {
   std::string upper = text;
   for (char& c : upper)
@@ -76,6 +66,16 @@ void apply_version(Settings& settings, NcclVersion version) {
 
 }  // namespace
 
+std::optional<PathType> path_level(const std::string& text) {
+  const auto word = topology::parse_path_type(text);
+  if (word && *word <= PathType::kSys) return word;
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+  constexpr PathType kOldLevels[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb,
+                                     PathType::kSys};
+  const auto old = std::strtol(text.c_str(), nullptr, 10);
+  return kOldLevels[old > 4 ? 4 : old];
+}
+
 Settings read_settings(const Environment& environment, NcclVersion version) {
   Settings settings;
   apply_version(settings, version);
@@ -84,8 +84,8 @@ Settings read_settings(const Environment& environment, NcclVersion version) {
     if (const auto value = setting_number(text(setting.name))) setting.apply(settings, *value);
   settings.p2p_level = setting_number(text("NCCL_P2P_DISABLE")) == 1
                            ? PathType::kLoc
-                           : level(text("NCCL_P2P_LEVEL"));
-  settings.gdr_level = level(text("NCCL_NET_GDR_LEVEL"));
+                           : path_level(text("NCCL_P2P_LEVEL"));
+  settings.gdr_level = path_level(text("NCCL_NET_GDR_LEVEL"));
   settings.net_devices = net_devices(text("NCCL_NETDEVS_POLICY"));
   return settings;
 }

@@ -48,6 +48,9 @@ struct Settings {
   bool scatter_nets = true;  // NCCL_MNNVL_SCATTER_NETS_ENABLE
 };
 
+// A word LOC .. SYS, or the old digits; nothing where NCCL ignores the text.
+std::optional<topology::PathType> path_level(const std::string& text);
+
 Settings read_settings(const Environment& environment, topology::NcclVersion version = {});
 
 // The names that read_settings knows.

@@ -138,9 +138,19 @@ TEST(NcclChoose, ForcedRingOnKnownMachines) {
   EXPECT_NEAR(ratio("dgxh100", "1", "1GB"), 1.3, 0.05);
 }
 
+// The catalog's own machine, written once.
+std::string dgx_h100() {
+  static const std::string file = [] {
+    const std::string path = testing::TempDir() + "/choose_dgx_h100.xml";
+    std::ofstream(path) << run_binary({"machines", "dgx-h100", "--topo"}).out;
+    return path;
+  }();
+  return file;
+}
+
 struct TunerLine {
   std::string function, algorithm, protocol;
-  long first = 0, last = 0;
+  std::uint64_t first = 0, last = 0;
 };
 std::vector<TunerLine> tuner_lines(const std::string& file) {
   std::ifstream stream(file);
@@ -156,9 +166,10 @@ std::vector<TunerLine> tuner_lines(const std::string& file) {
     std::getline(fields, line.algorithm, ',');
     std::getline(fields, line.protocol, ',');
     std::getline(fields, rest);
-    EXPECT_EQ(rest, "-1,4,8,-1,-1") << text;
-    line.first = std::stol(first);
-    line.last = std::stol(last);
+    // channels 0 leaves NCCL's own number; -1 would leave the plugin's 1
+    EXPECT_EQ(rest, "0,4,8,-1,-1") << text;
+    line.first = std::stoull(first);
+    line.last = std::stoull(last);
     lines.push_back(line);
   }
   return lines;
@@ -170,13 +181,14 @@ TEST(NcclChoose, TheTunerFileIsTheChoice) {
   const std::string file = testing::TempDir() + "/nccl_tuner.conf";
   const json rows = choose({"all_reduce", "--nodes", "4", "-e", "2G", "--tuner", file});
   const auto lines = tuner_lines(file);
-  std::map<std::string, long> next;
+  std::map<std::string, std::uint64_t> next;
   for (const TunerLine& line : lines) {
     EXPECT_EQ(line.first, next[line.function]) << line.function;
     next[line.function] = line.last + 1;
   }
   EXPECT_EQ(next.size(), 5u);
-  for (const auto& [function, end] : next) EXPECT_EQ(end, 4294967296) << function;
+  // the largest size_t, beyond which nothing comes
+  for (const auto& [function, end] : next) EXPECT_EQ(end, 0U) << function;
   const auto lower = [](std::string text) {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text;
@@ -187,6 +199,40 @@ TEST(NcclChoose, TheTunerFileIsTheChoice) {
         EXPECT_EQ(lower(row["algorithm"]), line.algorithm) << row["bytes"];
         EXPECT_EQ(lower(row["protocol"]), line.protocol) << row["bytes"];
       }
+  std::filesystem::remove(file);
+}
+
+// What plugin.c does: the first line of the function and size whose entry of the cost table is not
+// ignored. NVLink SHARP cannot average: such calls need a line behind it.
+TEST(NcclChoose, EveryCallFindsATunerLine) {
+  const std::string xml = dgx_h100();
+  const std::string file = testing::TempDir() + "/nccl_tuner_nvls.conf";
+  const json rows = choose({"all_reduce", "--nodes", "4", "-o", "avg", "--tuner", file}, 0, xml);
+  std::ifstream stream(file);
+  bool has_nvls = false;
+  std::map<std::uint64_t, std::string> found;
+  for (std::string text; std::getline(stream, text);) {
+    EXPECT_LE(text.size(), 100U) << "the plugin cuts lines after 255 characters, people before";
+    if (!text.starts_with("allreduce,")) continue;
+    std::uint64_t first = 0, last = 0;
+    char algorithm[16] = "", protocol[16] = "";
+    ASSERT_EQ(std::sscanf(text.c_str(), "allreduce,%lu,%lu,%15[a-z_],%15[a-z0-9],0,", &first, &last,
+                          algorithm, protocol),
+              4)
+        << text;
+    has_nvls = has_nvls || std::string(algorithm).starts_with("nvls");
+    if (std::string(algorithm).starts_with("nvls")) continue;
+    for (const json& row : rows["result"]["rows"])
+      if (row["bytes"] >= first && row["bytes"] <= last)
+        found.try_emplace(row["bytes"], std::string(algorithm) + " " + protocol);
+  }
+  EXPECT_TRUE(has_nvls);
+  for (const json& row : rows["result"]["rows"]) {
+    std::string taken =
+        row["algorithm"].get<std::string>() + " " + row["protocol"].get<std::string>();
+    for (char& c : taken) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    EXPECT_EQ(found[row["bytes"]], taken) << row["bytes"];
+  }
   std::filesystem::remove(file);
 }
 
@@ -205,6 +251,7 @@ TEST(NcclChoose, RefusesWithOneLine) {
               HasSubstr("4 B is less than one element per rank"));
   EXPECT_THAT(error({"all_reduce", "--env", "NCCL_ALGO=Rign"}), HasSubstr("did you mean 'Ring'?"));
   EXPECT_THAT(error({"all_reduce", "--tuner", "/no/such/folder/x"}), HasSubstr("cannot write"));
+  EXPECT_THAT(error({"all_reduce", "--tuner", "-"}), HasSubstr("no file name"));
   EXPECT_THAT(error({"all_reduce", "-s", "8", "-b", "8"}), HasSubstr("do not go together"));
 }
 

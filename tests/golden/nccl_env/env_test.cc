@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -103,6 +105,72 @@ TEST(NcclEnv, TheReleaseDecides) {
       ids(env({"--from", "-", "--version", "2.23"}, 1, text)).contains("nccl.env-nothing-left"));
 }
 
+// env and plan must not contradict each other.
+TEST(NcclEnv, CountsChannelsAsPlanDoes) {
+  const json document = env({"--from", "-"}, 1, "NCCL_MIN_NCHANNELS=99\nNCCL_MAX_NCHANNELS=1\n");
+  EXPECT_THAT(summary(document, "nccl.env-minimum-wins"), HasSubstr("64 channels are made"));
+}
+
+TEST(NcclEnv, DangerousValues) {
+  for (const auto& [line, id] : {std::pair("NCCL_IB_GID_INDEX=0", "nccl.env-risky"),
+                                 std::pair("NCCL_NET_GDR_LEVEL=SYS", "nccl.env-risky"),
+                                 std::pair("NCCL_NET_GDR_LEVEL=7", "nccl.env-risky"),
+                                 std::pair("NCCL_NTHREADS=100", "nccl.env-out-of-range"),
+                                 std::pair("NCCL_BUFFSIZE=1000", "nccl.env-out-of-range"),
+                                 std::pair("NCCL_COMM_ID=abc", "nccl.env-word-unknown")})
+    EXPECT_EQ(ids(env({"--from", "-"}, 1, line)), (std::multiset<std::string>{id})) << line;
+}
+
+TEST(NcclEnv, ASettingOfALaterRelease) {
+  const std::string text = "NCCL_CONF_FILE=/etc/x\nNCCL_MNNVL_ENABLE=0\n";
+  EXPECT_TRUE(
+      ids(env({"--from", "-", "--version", "2.20"}, 1, text)).contains("nccl.env-other-release"));
+  EXPECT_FALSE(ids(env({"--from", "-"}, 0, text)).contains("nccl.env-other-release"));
+}
+
+// Wrong case, no underscore, blanks: they look right and are not read.
+TEST(NcclEnv, NamesThatLookRight) {
+  for (const char* line :
+       {"nccl_debug=INFO", "NCCLDEBUG=INFO", "NCCL_ALGO =Tree", "NCCL_IB_TC = 106"}) {
+    const json document = env({"--from", "-"}, 1, line);
+    EXPECT_EQ(ids(document), (std::multiset<std::string>{"nccl.env-misspelt"})) << line;
+  }
+  const BinaryRun text =
+      run_binary({"nccl", "env", "--from", "-"}, {.stdin_text = "NCCL_IB_HCAS=mlx5_0\n"});
+  EXPECT_THAT(text.out, HasSubstr("0 NCCL settings in force, 1 name that NCCL does not know"));
+}
+
+// A list on a machine that has none of its devices, a folder in place of a file.
+TEST(NcclEnv, AMachineWithoutTheDevices) {
+  const std::filesystem::path host = std::filesystem::path(testing::TempDir()) / "env_without_hca";
+  std::filesystem::create_directories(host / "sys/class/net/eth0");
+  std::filesystem::create_directories(host / "folder");
+  const auto of = [&](const std::string& lines) {
+    std::ofstream(host / "environment") << lines;
+    return env({"--from", host.string()}, 1);
+  };
+  EXPECT_EQ(ids(of("NCCL_IB_HCA=mlx5_0\n")), (std::multiset<std::string>{"nccl.env-no-match"}));
+  const json folder = of("HOME=/root\nNCCL_CONF_FILE=/folder\n");
+  EXPECT_THAT(summary(folder, "nccl.env-conf-absent"), HasSubstr("a folder"));
+  for (const json& file : folder["result"]["files"])
+    if (file["path"] == "/root/.nccl.conf") {
+      EXPECT_EQ(file["state"], "passed over");
+    }
+  const json plugin = of("NCCL_NET_PLUGIN=foo\n");
+  EXPECT_EQ(ids(plugin), (std::multiset<std::string>{"nccl.env-plugin-absent"}));
+  std::filesystem::remove_all(host);
+}
+
+TEST(NcclEnv, ALeadingBlankIsNamed) {
+  const std::filesystem::path host = std::filesystem::path(testing::TempDir()) / "env_blank";
+  std::filesystem::create_directories(host / "etc");
+  std::ofstream(host / "etc/nccl.conf") << " NCCL_NET=IB\n";
+  const json document = env({"--from", host.string()}, 1);
+  EXPECT_THAT(summary(document, "nccl.env-conf-line"),
+              HasSubstr("the name begins with a blank, write NCCL_NET=IB"));
+  std::filesystem::remove_all(host);
+}
+
 TEST(NcclEnv, ExplainsOneSetting) {
   const json document = env({"--explain", "NCCL_IB_TIMEOUT", "--from", kHost}, 0);
   const json explained = document["result"]["explained"][0];
@@ -112,6 +180,10 @@ TEST(NcclEnv, ExplainsOneSetting) {
   const BinaryRun text = run_binary({"nccl", "env", "--explain", "ib_hca"});
   EXPECT_EQ(text.status, 0) << text;
   EXPECT_THAT(text.out, HasSubstr("mlx5_10"));
+  EXPECT_THAT(run_binary({"nccl", "env", "--explain", "NCCL_IB_TC"}).out,
+              HasSubstr("must be equal on all ranks"));
+  EXPECT_THAT(run_binary({"nccl", "env", "--explain", "NCCL_NTHREADS"}).out,
+              HasSubstr("-2 (automatic)"));
 }
 
 TEST(NcclEnv, RefusesWithOneLine) {
@@ -126,6 +198,10 @@ TEST(NcclEnv, RefusesWithOneLine) {
   EXPECT_EQ(error({"nccl", "env", "--from", "-"}, "nothing\n"),
             "comm-probe: standard input: no NCCL setting found, expected NCCL_NAME=VALUE lines; "
             "`env | grep NCCL` prints them\n");
+  EXPECT_THAT(error({"nccl", "env", "--explain", "TORCH_NCCL_BLOCKING_WAIT"}),
+              HasSubstr("'TORCH_NCCL_BLOCKING_WAIT' is a setting of PyTorch"));
+  for (const char* process : {"0", "-1", "x", "1e9"})
+    EXPECT_THAT(error({"nccl", "env", "--pid", process}), HasSubstr("is no process number"));
   const BinaryRun gone = run_binary({"nccl", "env", "--pid", "99999999"});
   EXPECT_EQ(gone.status, 3) << gone;
 }

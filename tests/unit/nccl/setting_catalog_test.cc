@@ -52,6 +52,67 @@ TEST(SettingCatalog, NearNames) {
   EXPECT_EQ(nearest_setting("NCCL_SOCKET_IF_NAME"), "NCCL_SOCKET_IFNAME");
   EXPECT_EQ(nearest_setting("NCCL_P2P_LEVLE"), "NCCL_P2P_LEVEL");
   EXPECT_EQ(nearest_setting("NCCL_WEATHER_FORECAST"), "");
+  EXPECT_EQ(nearest_setting("NCCL_SOCKETIFNAME"), "NCCL_SOCKET_IFNAME");
+  EXPECT_EQ(nearest_setting("nccl_debug"), "NCCL_DEBUG");
+  EXPECT_EQ(nearest_setting("NCCLDEBUG"), "NCCL_DEBUG");
+  EXPECT_EQ(nearest_setting("NCCL_ALGO "), "NCCL_ALGO");
+  EXPECT_EQ(nearest_setting("PATH"), "");
+}
+
+// A name that another one resembles by a word, not by a slip of the pen, was not misspelt.
+TEST(SettingCatalog, OtherWordsAreNotNear) {
+  for (const char* name :
+       {"NCCL_QOS_USE_CUDA_MEMCPY", "NCCL_SOCKET_OUTLINE", "NCCL_GDRCOPY_WARM_ENABLE",
+        "NCCL_COMM_MERGE_SHARE_RESOURCES", "NCCL_IB_COLOUR_INDEX"})
+    EXPECT_EQ(nearest_setting(name), "") << name;
+}
+
+// Names of NCCL's user guide and of the NCCL_PARAM lines of its source, 2.18 to 2.30.
+TEST(SettingCatalog, KnowsWhatNcclReads) {
+  for (const char* name : {"NCCL_SHM_USE_CUDA_MEMCPY",
+                           "NCCL_SOCKET_INLINE",
+                           "NCCL_COMM_SHRINK_SHARE_RESOURCES",
+                           "NCCL_GDRCOPY_SYNC_ENABLE",
+                           "NCCL_GDRCOPY_FLUSH_ENABLE",
+                           "NCCL_GDRCOPY_FIFO_ENABLE",
+                           "NCCL_WORK_FIFO_DEPTH",
+                           "NCCL_GIN_PLUGIN",
+                           "NCCL_IB_USE_INLINE",
+                           "NCCL_IB_ECE_ENABLE",
+                           "NCCL_SET_STACK_SIZE",
+                           "NCCL_CREATE_THREAD_CONTEXT",
+                           "NCCL_GDR_FLUSH_DISABLE",
+                           "NCCL_GRAPH_HELPER_DISABLE",
+                           "NCCL_AGG_CHANNEL_SIZE",
+                           "NCCL_LEGACY_CUDA_REGISTER",
+                           "NCCL_MEM_SYNC_DOMAIN",
+                           "NCCL_GRAPH_MIXING_SUPPORT",
+                           "NCCL_IPC_USE_ABSTRACT_SOCKET",
+                           "NCCL_PROXY_APPEND_BATCH_SIZE",
+                           "NCCL_NVTX_DISABLE",
+                           "NCCL_IB_SUBNET_AWARE_ROUTING"})
+    EXPECT_NE(find_setting(name), nullptr) << name;
+}
+
+TEST(SettingCatalog, FirstReleases) {
+  EXPECT_EQ(first_release(*find_setting("NCCL_CONF_FILE"))->minor, 23);
+  EXPECT_FALSE(first_release(*find_setting("NCCL_ALGO")));  // per function from 2.24, known before
+  EXPECT_FALSE(first_release(*find_setting("NCCL_DEBUG")));
+}
+
+// What NCCL makes of numbers that it does not allow: spec 5.3, the size of its array of channels.
+TEST(SettingCatalog, NumbersAreBroughtIn) {
+  EXPECT_EQ(reading("NCCL_MIN_NCHANNELS", "99").effective, "64");
+  EXPECT_EQ(reading("NCCL_NTHREADS", "100").effective, "512");
+  EXPECT_EQ(reading("NCCL_NTHREADS", "32").effective, "64");
+  EXPECT_EQ(reading("NCCL_NTHREADS", "256").problem, SettingProblem::kNone);
+  EXPECT_EQ(reading("NCCL_LL128_NTHREADS", "170").effective, "640");
+  EXPECT_EQ(reading("NCCL_BUFFSIZE", "1000").problem, SettingProblem::kOutOfRange);
+  EXPECT_EQ(reading("NCCL_P2P_LEVEL", "5").effective, "SYS");
+  EXPECT_EQ(reading("NCCL_NET_GDR_LEVEL", "2").effective, "PXB");
+  EXPECT_EQ(reading("NCCL_COMM_ID", "abc").problem, SettingProblem::kUnknownWord);
+  EXPECT_EQ(reading("NCCL_COMM_ID", "10.0.0.1:23456").problem, SettingProblem::kNone);
+  EXPECT_EQ(read_channel_settings({{"NCCL_MIN_NCHANNELS", "99"}}, {2, 24, 3}).min_channels, 32);
 }
 
 // Every name that our own models read stands in the table, and every entry is whole.
