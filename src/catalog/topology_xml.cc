@@ -32,24 +32,20 @@ struct Device {
 
 class TopologyWriter {
  public:
-  explicit TopologyWriter(const Machine& machine) : machine_(machine) { place(); }
+  TopologyWriter(const Machine& machine, int trays) : machine_(machine), trays_(trays) { place(); }
 
   std::string write() {
     xml_.comment(fmt::format("{}: {}; written from the catalog of comm-probe, bus ids are invented",
                              machine_.name, machine_.description));
     xml_.open("system", {{"version", "1"}, {"name", machine_.name}});
-    for (const int numa : numa_order()) {
-      open_cpu(numa);
-      for (std::size_t index = 0; index < machine_.branches.size(); ++index)
-        if (machine_.branches[index].numa == numa) branch(index);
-      xml_.close();
-    }
+    for (tray_ = 0; tray_ < trays_; ++tray_) host();
     xml_.close();
     return xml_.take();
   }
 
  private:
   void place();
+  void host();
   std::vector<int> numa_order() const;
   void open_cpu(int numa);
   std::vector<Device> devices(const Branch& branch) const;
@@ -64,6 +60,8 @@ class TopologyWriter {
   void net(int index);
 
   const Machine& machine_;
+  int trays_;
+  int tray_ = 0;  // that is being written
   XmlWriter xml_ = {};
   std::vector<int> first_bus_ = {};  // of each branch
   std::map<int, int> gpu_bus_ = {};
@@ -111,10 +109,22 @@ std::vector<int> TopologyWriter::numa_order() const {
   return order;
 }
 
+void TopologyWriter::host() {
+  for (const int numa : numa_order()) {
+    open_cpu(numa);
+    for (std::size_t index = 0; index < machine_.branches.size(); ++index)
+      if (machine_.branches[index].numa == numa) branch(index);
+    xml_.close();
+  }
+}
+
 void TopologyWriter::open_cpu(int numa) {
   const Cpu& cpu = machine_.cpu;
-  XmlAttributes attributes = {
-      {"numaid", std::to_string(numa)}, {"affinity", "00000000"}, {"arch", cpu.arch}};
+  XmlAttributes attributes;
+  if (trays_ > 1) attributes.emplace_back("host_hash", fmt::format("{:#x}", tray_ + 1));
+  attributes.insert(
+      attributes.end(),
+      {{"numaid", std::to_string(numa)}, {"affinity", "00000000"}, {"arch", cpu.arch}});
   if (!cpu.vendor.empty()) {
     attributes.emplace_back("vendor", cpu.vendor);
     attributes.emplace_back("familyid", std::to_string(cpu.family));
@@ -186,7 +196,7 @@ void TopologyWriter::gpu(int index) {
   const bool gdr = machine_.gdr && machine_.gpu.can_gdr;
   xml_.open("gpu", {{"dev", number},
                     {"sm", std::to_string(machine_.gpu.sm)},
-                    {"rank", number},
+                    {"rank", std::to_string(tray_ * machine_.gpus + index)},
                     {"gdr", gdr ? "1" : "0"}});
   const auto nvlink = [this](const std::string& target, int count, const char* target_class) {
     xml_.leaf("nvlink",
@@ -217,20 +227,27 @@ void TopologyWriter::net(int index) {
              {"latency", core::format_number(nic.nccl_latency.in_us())},
              {"speed", fmt::format("{:.0f}", speed.in_Gbps() * 1000)},
              {"port", std::to_string(index % ports + 1)},
-             {"guid", fmt::format("{:#x}", 0x1000 + 0x10 * (index / ports))},
+             {"guid", fmt::format("{:#x}", 0x1000 * (tray_ + 1) + 0x10 * (index / ports))},
              {"maxconn", std::to_string(nic.can_rdma ? kRdmaConnections : kSocketConnections)},
              {"gdr", machine_.gdr && nic.can_rdma ? "1" : "0"}});
 }
 
 }  // namespace
 
-core::Result<std::string> topology_xml(const Machine& machine) {
+int trays_of_domain(const Machine& machine) {
+  return machine.gpus > 0 ? std::max(1, machine.scale_up_gpus / machine.gpus) : 1;
+}
+
+core::Result<std::string> topology_xml(const Machine& machine, int trays) {
+  if (trays < 1 || trays > trays_of_domain(machine))
+    return core::input_error(fmt::format("{} trays of {}, expected 1 to {} (one NVLink domain)",
+                                         trays, machine.name, trays_of_domain(machine)));
   if (machine.gpu.sm == 0)
     return core::input_error(
         fmt::format("machine '{}' has no topology in NCCL's schema: GPU {} is not NVIDIA's",
                     machine.name, machine.gpu.name),
         "every other machine has one");
-  return TopologyWriter(machine).write();
+  return TopologyWriter(machine, trays).write();
 }
 
 }  // namespace comm_probe::catalog

@@ -18,6 +18,7 @@ using core::Document;
 struct MachinesRequest {
   std::string name = {};
   bool topology = false;
+  int trays = 1;
   bool gpus = false;
   bool nics = false;
   bool links = false;
@@ -58,10 +59,10 @@ core::Error unknown_name(const Catalog& catalog, const std::string& name) {
       near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
 }
 
-core::Result<Document> topology_document(const Catalog& catalog, const std::string& name) {
-  const auto machine = catalog.machine(name);
+core::Result<Document> topology_document(const Catalog& catalog, const MachinesRequest& request) {
+  const auto machine = catalog.machine(request.name);
   if (!machine) return machine.error();
-  auto xml = catalog::topology_xml(**machine);
+  auto xml = catalog::topology_xml(**machine, request.trays);
   if (!xml) return xml.error();
   Document document{.command = "machines"};
   document.result = {{"name", (*machine)->name}, {"topology_xml", *xml}};
@@ -94,7 +95,7 @@ core::Result<Document> answer(MachinesRequest& request) {
   if (request.topology && request.name.empty())
     return core::input_error("--topo needs the NAME of a machine",
                              "like `comm-probe machines dgx-h100 --topo`");
-  if (request.topology) return topology_document(catalog, request.name);
+  if (request.topology) return topology_document(catalog, request);
   if (request.name.empty()) return list_all(catalog, request);
   if (const auto* machine = catalog.find_machine(request.name)) return show_machine(*machine);
   if (const auto* gpu = catalog.find_gpu(request.name)) return show_gpu(*gpu);
@@ -123,6 +124,10 @@ void add_machines(CLI::App& root, Shell& shell) {
   app->add_flag(
       "--topo", request->topology,
       "write the machine's topology in NCCL's XML schema (for NCCL_TOPO_FILE, nccl plan)");
+  app->add_option("--trays", request->trays,
+                  "hosts of one NVLink domain in that file (GB200 NVL72: up to 18)")
+      ->type_name("N")
+      ->capture_default_str();
   app->add_flag("--gpus", request->gpus, "list the GPUs");
   app->add_flag("--nics", request->nics, "list the NICs");
   app->add_flag("--links", request->links, "list PCIe, NVLink, network and socket links");

@@ -41,17 +41,19 @@ core::Result<Tuning> tune_catalog_job(const catalog::Machine& machine, const Cat
       job.ranks / job.nodes > machine.gpus)
     return core::input_error(fmt::format("{} ranks do not fill {} nodes of {} evenly", job.ranks,
                                          job.nodes, machine.name));
-  if (job.nodes > 1 && machine.scale_up_gpus > machine.gpus)
-    return core::input_error(
-        fmt::format("the trays of {} are one NVLink domain, which the catalog's topology does not "
-                    "join",
-                    machine.name),
-        "comm-probe nccl choose --topo with a topology of the whole rack");
-  const auto xml = catalog::topology_xml(with_first_gpus(machine, job.ranks / job.nodes));
+  const int trays = std::min(job.nodes, catalog::trays_of_domain(machine));
+  if (job.nodes % trays != 0)
+    return core::input_error(fmt::format("{} trays do not fill NVLink domains of {} trays of {}",
+                                         job.nodes, trays, machine.name));
+  catalog::Machine used = with_first_gpus(machine, job.ranks / job.nodes);
+  used.scale_up_gpus = used.gpus * trays;
+  const auto xml = catalog::topology_xml(used, trays);
   if (!xml) return xml.error();
   const auto reading = topology::read_nccl_xml(machine.name, *xml, job.version);
   if (!reading) return reading.error();
-  return tune_machine_job(reading->machine, job);
+  CatalogJob domains = job;
+  domains.nodes = job.nodes / trays;
+  return tune_machine_job(reading->machine, domains);
 }
 
 }  // namespace comm_probe::nccl

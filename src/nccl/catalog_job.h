@@ -17,8 +17,8 @@ struct CatalogJob {
   topology::NcclVersion version = {};
 };
 
-// Fails where NCCL cannot run there (AMD), where the ranks do not fill the nodes evenly, and for
-// several trays of one NVLink domain, which the catalog's topology does not join.
+// Trays of one NVLink domain (NVL72) are one machine of several hosts. Fails where NCCL cannot run
+// there (AMD), where the ranks do not fill the nodes evenly, or the trays whole domains.
 core::Result<Tuning> tune_catalog_job(const catalog::Machine& machine, const CatalogJob& job);
 // The same on a machine that was read; all its GPUs are ranks.
 core::Result<Tuning> tune_machine_job(const topology::Machine& machine, const CatalogJob& job);

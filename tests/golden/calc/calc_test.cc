@@ -126,11 +126,11 @@ TEST(CalcMachine, TakesWhatNcclWouldChoose) {
 
 TEST(CalcMachine, SaysWhyNcclIsNotPriced) {
   const auto rack = run_binary({"calc", "all_reduce", "--machine", "gb200-nvl72-tray", "--nodes",
-                                "18", "-s", "1GB", "--json"});
+                                "20", "-s", "1GB", "--json"});
   ASSERT_EQ(rack.status, 0) << rack;
   const json document = json::parse(rack.out);
   EXPECT_EQ(document["caveats"][0].at("id"), "calc.nccl-not-priced");
-  EXPECT_NE(document["caveats"][0].dump().find("NVLink domain"), std::string::npos);
+  EXPECT_NE(document["caveats"][0].dump().find("NVLink domains"), std::string::npos);
   EXPECT_EQ(
       run_binary({"calc", "all_to_all", "--machine", "dgx-h100", "-s", "1GB", "--algo", "nccl"})
           .status,

@@ -114,6 +114,16 @@ TEST(Machines, CalcUsesTheSameShare) {
   }
 }
 
+// NCCL sees a rack of GB200 as one machine of 18 hosts, as the file of the oracle has it.
+TEST(Machines, ARackHasAllItsTrays) {
+  const BinaryRun rack = run_binary({"machines", "gb200-nvl72-tray", "--topo", "--trays", "18"});
+  EXPECT_THAT(rack.out, HasSubstr("host_hash=\"0x12\"")) << rack;
+  EXPECT_THAT(rack.out, HasSubstr("rank=\"71\"")) << rack;
+  const BinaryRun more = run_binary({"machines", "gb200-nvl72-tray", "--topo", "--trays", "19"});
+  EXPECT_EQ(more.status, 2) << more;
+  EXPECT_EQ(run_binary({"machines", "dgx-h100", "--topo", "--trays", "2"}).status, 2);
+}
+
 TEST(Machines, TakesAUsersCatalog) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("catalog-test-" + std::to_string(::getpid()));
