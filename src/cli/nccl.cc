@@ -45,8 +45,11 @@ int plan(const Shell& shell, const PlanOptions& options) {
   if (!settings) return shell.fail(settings.error());
   const auto planned = job->plan();
   if (!planned) return shell.fail(planned.error());
-  core::Document document =
-      plan_document(*planned, {.with_pairs = shell.explain(), .is_full = options.is_full});
+  auto planned_document = plan_document(*planned, {.with_pairs = shell.explain(),
+                                                   .is_full = options.is_full,
+                                                   .talk = nccl::direct_talk(job->facts)});
+  if (!planned_document) return shell.fail(planned_document.error());
+  core::Document& document = *planned_document;
   document.findings =
       diagnose::judge_plan(*planned, nccl::read_channel_settings(job->environment, job->version));
   document.inputs = {job->input};

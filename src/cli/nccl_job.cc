@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "core/input.h"
+#include "nccl/direct_talk.h"
 #include "topology/job_machine.h"
 
 namespace comm_probe::cli {
@@ -128,7 +129,9 @@ Result<NcclJob> NcclJobRequest::read() const {
   job.environment = *environment;
   job.version = *version;
   job.machine = std::move(reading->machine);
+  job.facts = std::move(read->facts);
   job.job = nccl::implied_job(job.machine);
+  job.job.refused = nccl::refused_pairs(job.facts);
   job.job.nodes = nodes_;
   job.job.multicast = multicast_.value_or(job.job.multicast);
   job.job.driver_p2p = driver_p2p_.value_or(job.job.driver_p2p);

@@ -8,6 +8,7 @@
 
 #include "cli/shell.h"
 #include "nccl/nccl.h"
+#include "topology/host_facts.h"
 
 namespace comm_probe::cli {
 
@@ -17,6 +18,7 @@ struct NcclJob {
   nccl::Environment environment = {};
   topology::NcclVersion version = {};
   topology::Machine machine = {};
+  topology::HostFacts facts = {};
   nccl::Job job = {};
 
   // Everything up to the channels; fails where NCCL's initialisation would.

@@ -10,6 +10,7 @@
 #include "cli/plan_json.h"
 #include "cli/policy_view.h"
 #include "core/units.h"
+#include "nccl/rails.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -118,18 +119,26 @@ std::string domains_text(const nccl::JobReach& plan) {
   return text;
 }
 
-std::string verdict_of(const nccl::JobPlan& job_plan) {
-  const nccl::JobReach& plan = job_plan.job;
-  const Reach& reach = plan.reach;
+// GPUs that receive by GPUDirect RDMA.
+int receivers_of(const Reach& reach) {
   nccl::NetChoice choice(reach);
   int direct = 0;
   for (int gpu = 0; gpu < reach.gpus(); ++gpu) {
     const auto net = choice.net_of(gpu, 0);
     if (net && gdr_verdict(reach, gpu, *net, Direction::kReceive).mode != GdrMode::kOff) ++direct;
   }
+  return direct;
+}
+
+std::string verdict_of(const nccl::JobPlan& job_plan) {
+  const nccl::JobReach& plan = job_plan.job;
+  const Reach& reach = plan.reach;
+  int direct = 0;
+  if (const auto domains = nccl::every_domain(plan))
+    for (const Reach& domain : *domains) direct += receivers_of(domain);
   const Reach& whole = plan.before_trim ? *plan.before_trim : reach;
   std::string text = fmt::format("{} GPUs on {} node(s): {} of {} receive by GPUDirect RDMA",
-                                 whole.ranks, whole.job.nodes, direct, reach.gpus());
+                                 whole.ranks, whole.job.nodes, direct, whole.gpus());
   if (reach.nets() == 0)
     text = fmt::format("{} GPUs on {} node(s), no NIC", whole.ranks, whole.job.nodes);
   const nccl::Agreement& agreement = job_plan.agreement;
@@ -178,14 +187,17 @@ std::string version_text(topology::NcclVersion version) {
   return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
-core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions options) {
+core::Result<core::Document> plan_document(const nccl::JobPlan& job_plan,
+                                           const PlanViewOptions& options) {
   const nccl::JobReach& plan = job_plan.job;
   core::Document document{.command = "nccl"};
   document.result = {{"nccl_version", version_text(plan.reach.settings.version)},
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
-  const std::vector<PolicyLine> policy = policy_lines(plan);
-  document.result["policy"] = policy_json(policy);
+  document.result["paths"]["reasons"] = reasons_json(plan, options.talk);
+  const auto policy = policy_lines(plan, options.talk);
+  if (!policy) return policy.error();
+  document.result["policy"] = policy_json(*policy);
   add_graphs_json(document.result, job_plan, options.is_full);
   document.verdict = verdict_of(job_plan);
   if (plan.before_trim)
@@ -200,7 +212,7 @@ core::Document plan_document(const nccl::JobPlan& job_plan, PlanViewOptions opti
     document.body.emplace_back(pair_table(whole));
   }
   document.body.emplace_back(core::Heading{"Rules"});
-  document.body.emplace_back(policy_block(policy));
+  document.body.emplace_back(policy_block(*policy));
   add_graph_blocks(document, job_plan);
   document.body.emplace_back(core::Paragraph{
       "GB/s is what NCCL reckons with: the narrowest link of the path, one direction. "

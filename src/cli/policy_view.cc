@@ -16,10 +16,33 @@ using nccl::Reach;
 using topology::NodeType;
 using topology::PathType;
 
+constexpr std::size_t kMostNames = 16;
+
+// "GPU0 GPU1 ... and 56 more"
+class Names {
+ public:
+  void add(const std::string& name) {
+    if (++count_ <= kMostNames) text_ += (text_.empty() ? "" : separator_) + name;
+  }
+  explicit Names(std::string separator = " ") : separator_(std::move(separator)) {}
+  bool empty() const { return count_ == 0; }
+  std::string text() const {
+    return count_ <= kMostNames ? text_ : fmt::format("{} and {} more", text_, count_ - kMostNames);
+  }
+
+ private:
+  std::string separator_;
+  std::string text_ = {};
+  std::size_t count_ = 0;
+};
+
 class Policy {
  public:
-  explicit Policy(const nccl::JobReach& job)
-      : whole_(job.before_trim ? *job.before_trim : job.reach), own_(job.reach) {}
+  Policy(const nccl::JobReach& job, const std::vector<Reach>& domains, const nccl::DirectTalk& talk)
+      : whole_(job.before_trim ? *job.before_trim : job.reach),
+        own_(domains.front()),
+        domains_(domains),
+        talk_(talk) {}
   std::vector<PolicyLine> lines();
 
  private:
@@ -32,14 +55,26 @@ class Policy {
   void add_nics();
   void add_pxn();
   void add_rails();
-  std::string gpu_name(int gpu) const { return own_.machine.device_name(own_.gpu_node(gpu)); }
-  std::string net_name(int net) const { return own_.machine.device_name(own_.net_node(net)); }
+  void add_hindrances();
+  const Reach& reach_of(const nccl::RailOfGpu& own) const {
+    return domains_[static_cast<std::size_t>(own.domain)];
+  }
+  std::string gpu_name(const nccl::RailOfGpu& own) const {
+    return reach_of(own).machine.device_name(reach_of(own).gpu_node(own.gpu));
+  }
 
-  const Reach& whole_;  // all GPUs of a node
-  const Reach& own_;    // as the ranks of the first domain see it
+  const Reach& whole_;                 // all GPUs of a node
+  const Reach& own_;                   // as the ranks of the first domain see it
+  const std::vector<Reach>& domains_;  // all of them
+  const nccl::DirectTalk& talk_;
   nccl::Rails rails_ = {};
   std::vector<PolicyLine> lines_ = {};
 };
+
+// With what kernel and firmware say about this distance.
+std::string with_clause(std::string reason, const std::string& clause) {
+  return clause.empty() ? reason : reason + "; " + clause;
+}
 
 void Policy::add_levels() {
   const auto p2p = nccl::default_p2p_level(whole_.machine, whole_.settings.version);
@@ -69,6 +104,8 @@ void Policy::add_peers() {
         reason = "both GPUs have a NIC at PXB or nearer that is faster than their path";
       } else if (!verdict.allowed()) {
         carrier = whole_.settings.shm ? "shared memory" : "not P2P";
+      } else {
+        reason = with_clause(reason, talk_.clause(verdict.distance));
       }
       ++counts[{carrier, reason}];
     }
@@ -87,52 +124,56 @@ std::string in_the_log(const nccl::GdrVerdict& verdict, const topology::NcclVers
 }
 
 void Policy::add_gdr() {
-  std::map<std::pair<std::string, std::string>, std::string> gpus;
-  for (int gpu = 0; gpu < own_.gpus(); ++gpu) {
-    const auto net = rails_.net_of_gpu[static_cast<std::size_t>(gpu)];
-    if (!net) continue;
-    const auto receive = gdr_verdict(own_, gpu, *net, Direction::kReceive);
-    const auto send = gdr_verdict(own_, gpu, *net, Direction::kSend);
+  std::map<std::pair<std::string, std::string>, Names> gpus;
+  for (const nccl::RailOfGpu& own : rails_.gpus) {
+    if (!own.net) continue;
+    const Reach& reach = reach_of(own);
+    const auto receive = gdr_verdict(reach, own.gpu, *own.net, Direction::kReceive);
+    const auto send = gdr_verdict(reach, own.gpu, *own.net, Direction::kSend);
     const bool receives = receive.mode != GdrMode::kOff;
     const bool sends = send.mode != GdrMode::kOff;
     const std::string what = receives && sends ? "both ways"
                              : receives        ? "to receive"
                              : sends           ? "to send"
                                                : "not used";
-    std::string& names = gpus[{
-        what, receives && !sends ? send.reason()
-                                 : receive.reason() + in_the_log(receive, own_.settings.version)}];
-    names += (names.empty() ? "" : " ") + gpu_name(gpu);
+    std::string reason = receives && !sends
+                             ? send.reason()
+                             : receive.reason() + in_the_log(receive, reach.settings.version);
+    if (receives || sends) reason = with_clause(reason, talk_.clause(receive.distance));
+    gpus[{what, reason}].add(gpu_name(own));
   }
   for (const auto& [kind, names] : gpus)
-    add("GPUDirect RDMA", fmt::format("{}: {}", kind.first, names), kind.second);
+    add("GPUDirect RDMA", fmt::format("{}: {}", kind.first, names.text()), kind.second);
 }
 
 void Policy::add_nics() {
-  std::map<int, std::string> gpus;
-  for (int gpu = 0; gpu < own_.gpus(); ++gpu)
-    if (const auto net = rails_.net_of_gpu[static_cast<std::size_t>(gpu)]) {
-      std::string& names = gpus[*net];
-      names += (names.empty() ? "" : " ") + gpu_name(gpu);
+  std::map<std::pair<int, int>, std::pair<std::string, Names>> gpus;  // by domain and net
+  for (const nccl::RailOfGpu& own : rails_.gpus)
+    if (own.net) {
+      const Reach& reach = reach_of(own);
+      auto& [net, names] = gpus[{own.domain, *own.net}];
+      net = reach.machine.device_name(reach.net_node(*own.net));
+      names.add(gpu_name(own));
     }
-  std::string text;
-  for (const auto& [net, names] : gpus)
-    text += fmt::format("{}{} for {}", text.empty() ? "" : ", ", net_name(net), names);
-  if (!text.empty())
-    add("NICs", text, "the widest path first, then the nearest; equal ones by NVML index");
+  Names all(", ");
+  for (const auto& [place, entry] : gpus)
+    all.add(fmt::format("{} for {}", entry.first, entry.second.text()));
+  if (!all.empty())
+    add("NICs", all.text(), "the widest path first, then the nearest; equal ones by NVML index");
 }
 
 // GPUs whose own NIC is reached over a neighbour.
 void Policy::add_pxn() {
-  std::string names;
-  for (int gpu = 0; gpu < own_.gpus(); ++gpu) {
-    const auto net = rails_.net_of_gpu[static_cast<std::size_t>(gpu)];
-    if (!net || own_.gpu_to_net(gpu, *net).type != PathType::kPxn) continue;
-    names += fmt::format("{}{} by {}", names.empty() ? "" : ", ", gpu_name(gpu),
-                         gpu_name(own_.relay_to(gpu, *net)));
+  Names names(", ");
+  for (const nccl::RailOfGpu& own : rails_.gpus) {
+    const Reach& reach = reach_of(own);
+    if (!own.net || reach.gpu_to_net(own.gpu, *own.net).type != PathType::kPxn) continue;
+    const int relay = reach.relay_to(own.gpu, *own.net);
+    names.add(
+        fmt::format("{} by {}", gpu_name(own), reach.machine.device_name(reach.gpu_node(relay))));
   }
   if (!names.empty())
-    add("PXN", names + " to " + "its NIC",
+    add("PXN", names.text() + " to its NIC",
         "the neighbour is nearer to the NIC and joined by NVLink; only for what is sent");
 }
 
@@ -151,20 +192,78 @@ void Policy::add_rails() {
                          : "PXN is off for sends (NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL)");
 }
 
+void Policy::add_hindrances() {
+  for (const nccl::Hindrance* one : {&talk_.acs, &talk_.iommu, &talk_.container})
+    add(one->what, passage_name(one->passage), one->reason);
+}
+
 std::vector<PolicyLine> Policy::lines() {
-  rails_ = nccl::rails_of(own_);
+  rails_ = nccl::rails_of(domains_);
   add_levels();
   add_peers();
   add_gdr();
   add_nics();
   add_pxn();
   add_rails();
+  add_hindrances();
   return std::move(lines_);
+}
+
+core::Json reason_json(const std::string& from, const std::string& to, bool allowed,
+                       const std::string& reason) {
+  return {{"from", from}, {"to", to}, {"allowed", allowed}, {"reason", reason}};
+}
+
+void add_peer_reasons(const Reach& reach, const nccl::DirectTalk& talk, core::Json& reasons) {
+  const nccl::PeerRules rules(reach);
+  for (int a = 0; a < reach.gpus(); ++a)
+    for (int b = 0; b < reach.gpus(); ++b) {
+      if (a == b) continue;
+      const nccl::PeerVerdict verdict = rules.verdict(a, b);
+      core::Json pair = reason_json(reach.machine.device_name(reach.gpu_node(a)),
+                                    reach.machine.device_name(reach.gpu_node(b)), verdict.allowed(),
+                                    verdict.reason());
+      pair["passage"] = passage_name(talk.passage(verdict.distance));
+      reasons["p2p"].push_back(std::move(pair));
+    }
+}
+
+void add_gdr_reasons(const Reach& reach, const nccl::DirectTalk& talk, core::Json& reasons) {
+  for (int gpu = 0; gpu < reach.gpus(); ++gpu)
+    for (int net = 0; net < reach.nets(); ++net)
+      for (const Direction direction : {Direction::kReceive, Direction::kSend}) {
+        const auto verdict = gdr_verdict(reach, gpu, net, direction);
+        core::Json pair = reason_json(reach.machine.device_name(reach.gpu_node(gpu)),
+                                      reach.machine.device_name(reach.net_node(net)),
+                                      verdict.mode != GdrMode::kOff, verdict.reason());
+        pair["direction"] = direction == Direction::kSend ? "send" : "receive";
+        pair["passage"] = passage_name(talk.passage(verdict.distance));
+        reasons["gdr"].push_back(std::move(pair));
+      }
 }
 
 }  // namespace
 
-std::vector<PolicyLine> policy_lines(const nccl::JobReach& job) { return Policy(job).lines(); }
+core::Result<std::vector<PolicyLine>> policy_lines(const nccl::JobReach& job,
+                                                   const nccl::DirectTalk& talk) {
+  const auto domains = nccl::every_domain(job);
+  if (!domains) return domains.error();
+  return Policy(job, *domains, talk).lines();
+}
+
+core::Json reasons_json(const nccl::JobReach& job, const nccl::DirectTalk& talk) {
+  constexpr int kMostGpus = 32;
+  core::Json reasons = {
+      {"host", core::Json::array()}, {"p2p", core::Json::array()}, {"gdr", core::Json::array()}};
+  for (const nccl::Hindrance* one : {&talk.acs, &talk.iommu, &talk.container})
+    reasons["host"].push_back(
+        {{"rule", one->what}, {"passage", passage_name(one->passage)}, {"reason", one->reason}});
+  const Reach& whole = job.before_trim ? *job.before_trim : job.reach;
+  if (whole.gpus() > kMostGpus) return reasons;
+  add_peer_reasons(whole, talk, reasons);
+  add_gdr_reasons(job.reach, talk, reasons);
+  return reasons;
+}
 
 core::Json policy_json(const std::vector<PolicyLine>& lines) {
   core::Json json = core::Json::array();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/document.h"
+#include "nccl/direct_talk.h"
 #include "nccl/nccl.h"
 
 namespace comm_probe::cli {
@@ -13,7 +14,12 @@ struct PolicyLine {
   std::string reason = {};   // "distance NVL is within the level PXB"
 };
 
-std::vector<PolicyLine> policy_lines(const nccl::JobReach& job);
+// Fails where a domain's paths cannot be found.
+core::Result<std::vector<PolicyLine>> policy_lines(const nccl::JobReach& job,
+                                                   const nccl::DirectTalk& talk);
+// result.paths.reasons of `nccl plan`: every pair with the reason of its verdict (up to 32 GPUs),
+// and what kernel and firmware have to say.
+core::Json reasons_json(const nccl::JobReach& job, const nccl::DirectTalk& talk);
 // [{"rule", "outcome", "reason"}]
 core::Json policy_json(const std::vector<PolicyLine>& lines);
 core::KeyValues policy_block(const std::vector<PolicyLine>& lines);

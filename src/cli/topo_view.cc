@@ -51,6 +51,9 @@ std::vector<const Road*> nearest(const Survey& survey, int from, Kind kind) {
   return best;
 }
 
+// Only a graph shows that there is no path.
+std::string nothing_near(const Survey& survey) { return survey.machine ? "none" : "not known"; }
+
 std::string names_of(const Survey& survey, const std::vector<const Road*>& roads) {
   std::string names;
   for (const Road* road : roads) names += (names.empty() ? "" : " ") + survey.device(road->to).name;
@@ -78,7 +81,7 @@ Table gpu_table(const Survey& survey) {
     if (has_numa) row.push_back(device.numa ? fmt::to_string(*device.numa) : "");
     const auto near = nearest(survey, gpu, Kind::kNic);
     if (has_nics)
-      row.insert(row.end(), {near.empty() ? "none" : names_of(survey, near),
+      row.insert(row.end(), {near.empty() ? nothing_near(survey) : names_of(survey, near),
                              near.empty() ? "" : near.front()->printed});
     if (has_nics && has_bus) row.push_back(near.empty() ? "" : rate_text(near.front()->nccl));
     table.rows.push_back(std::move(row));
@@ -105,7 +108,7 @@ Table nic_table(const Survey& survey) {
     if (has_port) row.push_back(device.port ? core::format_number(device.port->in_Gbps()) : "");
     if (has_state) row.push_back(device.port_state);
     const auto near = nearest(survey, nic, Kind::kGpu);
-    row.insert(row.end(), {near.empty() ? "none" : names_of(survey, near),
+    row.insert(row.end(), {near.empty() ? nothing_near(survey) : names_of(survey, near),
                            near.empty() ? "" : near.front()->printed});
     table.rows.push_back(std::move(row));
   }

@@ -70,6 +70,14 @@ constexpr std::array kFindings = {
         "card, check bifurcation, or correct the file. A match is 78 %: 25 of 32, 50 of 64 "
         "GB/s."},
     FindingEntry{
+        "topo.port-slow", Severity::kWarning, Layer::kHardware,
+        "A network port runs at half or less of the rate of the others of its kind.",
+        "The link trained down: a bad cable or transceiver, dirt on the fibre, a switch port set "
+        "to a lower speed; or a topology file with the wrong speed.",
+        "`mlxlink -d DEVICE` shows what both ends offer and the error counters; clean or change "
+        "cable and transceiver, compare the port of the switch. A ring over all rails runs at the "
+        "pace of this one."},
+    FindingEntry{
         "topo.slot-differs", Severity::kWarning, Layer::kHardware,
         "A GPU has another PCIe link than most GPUs of the machine.",
         "The card is not seated well, the slot has fewer lanes, or the firmware splits it.",
@@ -147,7 +155,8 @@ constexpr std::array kFindings = {
         "(`nvidia-smi -q`), at the fabric manager and at `dmesg`."},
     FindingEntry{"topo.port-not-active", Severity::kInfo, Layer::kRdma,
                  "RDMA ports are not active; NCCL does not use them.",
-                 "DOWN: no cable, no peer, or switched off (unused ports are normal). INIT: no "
+                 "DOWN: no cable, no peer, or switched off (unused ports are normal; a port beside "
+                 "a GPU is not, and is a warning). INIT: no "
                  "subnet manager reaches an InfiniBand port.",
                  "`ibstat` shows the physical state: Polling is no cable or peer, Disabled is "
                  "switched off. For INIT start or reach the subnet manager."},
@@ -187,6 +196,14 @@ constexpr std::array kCaveats = {
         "topo.no-gpu", "The source shows no GPU.",
         "Where the machine has GPUs: dmesg | grep -i xid (fallen off the bus), lspci | grep "
         "-i nvidia, nvidia-smi; in a container: was it started with the GPUs?"},
+    CaveatEntry{"topo.nothing-judged",
+                "The source was read, but shows nothing that a rule of `topo check` could judge.",
+                "Give `nvidia-smi topo -m`, an NCCL topology XML, `lspci -vv` or the tar of `topo "
+                "record`; several sources are merged."},
+    CaveatEntry{"topo.p2p-unnamed",
+                "A matrix of `nvidia-smi topo -p2p` does not say which capability it shows.",
+                "Keep the command above its output: echo '$ nvidia-smi topo -p2p r'; nvidia-smi "
+                "topo -p2p r."},
     CaveatEntry{"topo.driver-silent", "The GPU driver could not be asked (NVML).",
                 "Run where `nvidia-smi` works; in a container pass the GPUs and the driver's "
                 "libraries in (--gpus all)."},

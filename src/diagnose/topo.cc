@@ -7,6 +7,7 @@
 #include "core/finding_table.h"
 #include "diagnose/topo_fact_rules.h"
 #include "diagnose/topo_gpu_rules.h"
+#include "diagnose/topo_nic_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -23,6 +24,7 @@ constexpr Rule kRules[] = {
     {"a NIC without a CPU in between (PXB or nearer)", nic_near},
     {"a NIC of its own for every GPU", nic_shared},
     {"NIC ports fit their slots", nic_fits_slot},
+    {"NIC ports run at the rate of the others", ports_alike},
     {"GPUs have slots alike", slots_alike},
     {"the PCIe tree is visible", tree_visible},
     {"PCIe links run at what both ends can do", links_at_full},
@@ -59,6 +61,14 @@ void TopoJudgement::add(const std::string& what, const RuleAnswer& answer) {
 TopoJudgement judge_topology(const topology::Survey& survey) {
   TopoJudgement judgement;
   for (const Rule& rule : kRules) judgement.add(rule.what, rule.apply(survey));
+  const bool is_judged =
+      std::any_of(judgement.rules.begin(), judgement.rules.end(), [](const CheckedRule& rule) {
+        return !rule.outcome.starts_with("not known") && !rule.outcome.starts_with("does not");
+      });
+  if (!is_judged && judgement.caveats.empty())
+    judgement.caveats.push_back(core::make_caveat(
+        "topo.nothing-judged", "facts that a rule could judge in " + survey.source,
+        "nothing was checked; `comm-probe topo check --help` lists what tells more"));
   if (survey.is_whole_machine() && survey.of(topology::SurveyDevice::Kind::kGpu).empty())
     judgement.caveats.push_back(core::make_caveat(
         "topo.no-gpu", "a GPU in " + survey.source,

@@ -79,15 +79,47 @@ std::string name_of(const Survey& survey, const PciFunction& function) {
   return what + function.bus_id;
 }
 
-Finding degraded_link(const Survey& survey, const PciFunction& function, const PciLink& can) {
+// Three quarters of the devices that can do the same do run at it.
+bool others_run_full(const HostFacts& facts, const PciFunction& function) {
+  int alike = 0;
+  int full = 0;
+  for (const PciFunction& other : facts.functions) {
+    const bool is_alike = other.kind == function.kind &&
+                          other.maximum.width == function.maximum.width &&
+                          other.maximum.speed == function.maximum.speed;
+    alike += is_alike ? 1 : 0;
+    full += is_alike && other.current.width == other.maximum.width &&
+                    other.current.speed == other.maximum.speed
+                ? 1
+                : 0;
+  }
+  return full >= 3 && full * 4 >= alike * 3;
+}
+
+// A slot may have fewer lanes than the card: where it is not shown, nobody can say.
+Finding degraded_link(const Survey& survey, const PciFunction& function, const PciLink& can,
+                      bool knows_both) {
   Finding finding = core::make_finding(
-      "topo.link-degraded",
-      fmt::format("the PCIe link of {} runs at {}, both ends can do {}", name_of(survey, function),
-                  link_text(function.current), link_text(can)));
-  finding.expected = Figure{static_cast<double>(can.width.value_or(0)), "lanes", Basis::kRead,
-                            "maximum of both ends"};
-  finding.observed = Figure{static_cast<double>(function.current.width.value_or(0)), "lanes",
-                            Basis::kRead, function.from.source};
+      "topo.link-degraded", fmt::format("the PCIe link of {} runs at {}, {} {}",
+                                        name_of(survey, function), link_text(function.current),
+                                        knows_both ? "both ends can do"
+                                        : others_run_full(survey.facts, function)
+                                            ? "the others of its kind run at"
+                                            : "what the slot can do is not shown, the "
+                                              "card can do",
+                                        link_text(can)));
+  const bool is_narrow = function.current.width < can.width;
+  const auto size = [&](const PciLink& link) {
+    return is_narrow ? static_cast<double>(link.width.value_or(0)) : transfers(link);
+  };
+  const char* unit = is_narrow ? "lanes" : "GT/s";
+  finding.expected = Figure{size(can), unit, Basis::kRead,
+                            knows_both ? "maximum of both ends" : "maximum of this end"};
+  finding.observed = Figure{size(function.current), unit, Basis::kRead, function.from.source};
+  if (!knows_both && !others_run_full(survey.facts, function)) {
+    finding.severity = core::Severity::kInfo;
+    finding.confidence = Confidence::kPossible;
+  }
   finding.evidence = {function.from};
   if (finding.evidence[0].text.empty())
     finding.evidence[0].text =
@@ -111,8 +143,9 @@ RuleAnswer links_at_full(const Survey& survey) {
                          !function->current.speed.empty() &&
                          transfers(function->current) < transfers(can);
     if (!is_narrow && !is_slow) continue;
-    answer.findings.push_back(degraded_link(survey, *function, can));
-    if (const auto device = device_at(survey, function->bus_id))
+    const bool knows_both = above != nullptr && above->maximum.width.has_value();
+    answer.findings.push_back(degraded_link(survey, *function, can, knows_both));
+    if (const auto device = knows_both ? device_at(survey, function->bus_id) : std::nullopt)
       answer.blamed.push_back({*device, Blame::Part::kSlot});
   }
   if (judged == 0)
@@ -120,43 +153,67 @@ RuleAnswer links_at_full(const Survey& survey) {
   return answer;
 }
 
-RuleAnswer switches_pass_peers(const Survey& survey) {
-  const HostFacts& facts = survey.facts;
-  std::vector<const PciFunction*> ports;
-  int known = 0;
-  std::set<std::string> on_the_way;
+namespace {
+
+// Bridges that redirect peer traffic: those inside a switch on the way to a GPU or NIC, and those
+// of which the source does not say what they lead to.
+struct Redirects {
+  std::vector<core::Evidence> in_switches = {};
+  std::vector<core::Evidence> unplaced = {};
+  int known = 0;  // bridges whose ACS was read
+};
+
+std::set<std::string> ways_to_devices(const HostFacts& facts) {
+  std::set<std::string> ways;
   for (const PciFunction& device : facts.functions)
     for (const PciFunction* at = is_device(device) ? &device : nullptr;
-         at != nullptr && on_the_way.insert(at->bus_id).second;)
+         at != nullptr && ways.insert(at->bus_id).second;)
       at = at->above ? facts.function(*at->above) : nullptr;
+  return ways;
+}
+
+Redirects redirects_of(const HostFacts& facts) {
+  Redirects redirects;
+  const std::set<std::string> ways = ways_to_devices(facts);
   for (const PciFunction& function : facts.functions) {
-    known += function.access_control ? 1 : 0;
-    const bool is_in_switch = function.above && !function.above->empty();
-    if (function.access_control && function.access_control->redirects() && is_in_switch &&
-        on_the_way.contains(function.bus_id))
-      ports.push_back(&function);
+    if (!function.access_control || function.kind != PciFunction::Kind::kBridge) continue;
+    ++redirects.known;
+    if (!function.access_control->redirects() || function.above == "") continue;
+    core::Evidence evidence = function.from;
+    evidence.text = function.bus_id + " ACSCtl: " + function.access_control->printed();
+    if (!function.above)
+      redirects.unplaced.push_back(std::move(evidence));
+    else if (ways.contains(function.bus_id))
+      redirects.in_switches.push_back(std::move(evidence));
   }
-  std::vector<core::Evidence> evidence;
-  for (const PciFunction* port : ports) {
-    evidence.push_back(port->from);
-    evidence.back().text = port->bus_id + " ACSCtl: " + port->access_control->printed();
+  for (const auto& unnamed : facts.unnamed_access_controls) {
+    ++redirects.known;
+    if (unnamed.value.redirects()) redirects.unplaced.push_back(unnamed.from);
   }
-  for (const auto& unnamed : facts.unnamed_access_controls)
-    if (unnamed.value.redirects()) evidence.push_back(unnamed.from);
-  if (known == 0 && facts.unnamed_access_controls.empty())
+  return redirects;
+}
+
+}  // namespace
+
+RuleAnswer switches_pass_peers(const Survey& survey) {
+  Redirects redirects = redirects_of(survey.facts);
+  if (redirects.known == 0)
     return {.unknown =
                 "it shows no ACS; as root: lspci -vvv | grep ACSCtl, or this command itself"};
+  const bool is_certain = !redirects.in_switches.empty();
+  auto& evidence = is_certain ? redirects.in_switches : redirects.unplaced;
   if (evidence.empty()) return {};
+  const bool is_one = evidence.size() == 1;
   Finding finding = core::make_finding(
       "topo.acs-redirects",
-      fmt::format("{} bridge{} send peer traffic up to the root complex (ACS redirect): GPUs and "
+      fmt::format("{} bridge{} {} peer traffic up to the root complex (ACS redirect): GPUs and "
                   "NICs below one switch do not talk directly",
-                  evidence.size(), evidence.size() == 1 ? "" : "s"));
-  // A list without bus ids may be of ports that lead to no GPU.
-  finding.confidence = ports.empty() ? Confidence::kPossible : Confidence::kCertain;
+                  evidence.size(), is_one ? "" : "s", is_one ? "sends" : "send"));
+  // A list that does not say where its ports stand may be of ports that lead to no GPU.
+  finding.confidence = is_certain ? Confidence::kCertain : Confidence::kPossible;
   if (evidence.size() > 8) evidence.resize(8);
   finding.evidence = std::move(evidence);
-  finding.next = {"sudo lspci -vvv | grep -e '^[0-9a-f]' -e ACSCtl", "cat /proc/cmdline"};
+  finding.next = {"sudo lspci -vvv | grep -e '^[0-9a-f]' -e Bus: -e ACSCtl", "cat /proc/cmdline"};
   return {.findings = {std::move(finding)}};
 }
 
@@ -201,6 +258,7 @@ RuleAnswer driver_allows_peers(const Survey& survey) {
   std::map<std::pair<std::string, core::Severity>, std::vector<const topology::PeerStatus*>>
       refused;
   int asked = 0;
+  int unnamed_on_nvlink = 0;
   for (const topology::PeerStatus& peer : facts.peers) {
     const bool is_known = peer.capability == 'r' || peer.capability == 'w';
     if (!is_known && peer.capability != 'u') continue;
@@ -212,10 +270,17 @@ RuleAnswer driver_allows_peers(const Survey& survey) {
       severity = core::Severity::kError;
     if (!is_known || (is_consumer(facts, peer.from) && is_consumer(facts, peer.to)))
       severity = core::Severity::kInfo;
+    unnamed_on_nvlink += !is_known && road != nullptr && road->type == topology::PathType::kNvl;
     refused[{peer.status, severity}].push_back(&peer);
   }
   if (asked == 0) return {.unknown = "it shows no P2P status (nvidia-smi topo -p2p r)"};
   RuleAnswer answer;
+  if (unnamed_on_nvlink > 0)
+    answer.caveats = {core::make_caveat(
+        "topo.p2p-unnamed",
+        "the line above the matrix of `nvidia-smi topo -p2p` (`$ nvidia-smi topo -p2p r`)",
+        "GPUs with NVLink are refused something; reading and writing would be a fault, atomics "
+        "not")};
   for (const auto& [key, peers] : refused) {
     std::set<std::pair<int, int>> pairs;
     for (const topology::PeerStatus* peer : peers)

@@ -26,27 +26,29 @@ core::Evidence evidence(const Survey& survey, const Reach& reach, int gpu, int n
                       reach.machine.device_name(reach.net_node(net)), path_type_name(path.type))};
 }
 
-RuleAnswer nic_on_same_node(const Survey& survey, const Reach& reach, const nccl::Rails& rails) {
-  if (reach.nets() == 0) return {.unknown = "NICs"};
-  if (reach.cpus() < 2) return {.idle = "one NUMA node"};
+RuleAnswer nic_on_same_node(const Survey& survey, const std::vector<Reach>& domains,
+                            const nccl::Rails& rails) {
+  if (domains.front().nets() == 0) return {.unknown = "NICs"};
+  if (domains.front().machine.count(topology::NodeType::kCpu) < 2 && domains.size() == 1)
+    return {.idle = "one NUMA node"};
   std::string names;
   int count = 0;
   RuleAnswer answer;
   std::vector<core::Evidence> lines;
-  for (int gpu = 0; gpu < reach.gpus(); ++gpu) {
-    const auto net = rails.net_of_gpu[static_cast<std::size_t>(gpu)];
-    if (!net || reach.gpu_to_net(gpu, *net).type != PathType::kSys) continue;
-    names += (names.empty() ? "" : " ") + gpu_name(reach, gpu);
-    if (lines.empty()) lines.push_back(evidence(survey, reach, gpu, *net));
+  for (const nccl::RailOfGpu& own : rails.gpus) {
+    const Reach& reach = domains[static_cast<std::size_t>(own.domain)];
+    if (!own.net || reach.gpu_to_net(own.gpu, *own.net).type != PathType::kSys) continue;
+    names += (names.empty() ? "" : " ") + gpu_name(reach, own.gpu);
+    if (lines.empty()) lines.push_back(evidence(survey, reach, own.gpu, *own.net));
     ++count;
   }
   if (count == 0) return answer;
   Finding finding = core::make_finding(
       "topo.nic-other-numa",
       fmt::format(
-          "{} of {} GPUs ({}) get a NIC on another NUMA node: their network traffic crosses "
+          "{} of {} GPUs ({}) get{} a NIC on another NUMA node: their network traffic crosses "
           "the link between the CPUs",
-          count, reach.gpus(), names));
+          count, rails.gpus.size(), names, count == 1 ? "s" : ""));
   finding.evidence = std::move(lines);
   finding.confidence = Confidence::kCertain;
   finding.next = {"nvidia-smi topo -m", "comm-probe explain SYS"};
@@ -56,10 +58,10 @@ RuleAnswer nic_on_same_node(const Survey& survey, const Reach& reach, const nccl
 
 }  // namespace
 
-void judge_job(const Survey& survey, const nccl::JobReach& job, TopoJudgement& judgement) {
-  const nccl::Rails rails = nccl::rails_of(job.reach);
+void judge_job(const Survey& survey, const std::vector<nccl::Reach>& domains,
+               TopoJudgement& judgement) {
   judgement.add("every GPU has its NIC on its own NUMA node",
-                nic_on_same_node(survey, job.reach, rails));
+                nic_on_same_node(survey, domains, nccl::rails_of(domains)));
 }
 
 }  // namespace comm_probe::diagnose

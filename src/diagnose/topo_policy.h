@@ -10,6 +10,7 @@
 namespace comm_probe::diagnose {
 
 // Adds to what judge_topology found.
-void judge_job(const topology::Survey& survey, const nccl::JobReach& job, TopoJudgement& judgement);
+void judge_job(const topology::Survey& survey, const std::vector<nccl::Reach>& domains,
+               TopoJudgement& judgement);
 
 }  // namespace comm_probe::diagnose

@@ -5,6 +5,7 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/topo_fact_rules.h"
+#include "diagnose/topo_nic_rules.h"
 
 namespace comm_probe::diagnose {
 
@@ -57,13 +58,20 @@ std::string fault_of(const RdmaPortFacts& port, int index) {
 
 Finding gid_finding(const RdmaPortFacts& port, std::string summary) {
   Finding finding = core::make_finding("topo.gid-index", std::move(summary));
-  finding.evidence = {port.from};
+  const core::Evidence& from = port.gids_from.source.empty() ? port.from : port.gids_from;
+  finding.evidence = {from};
   for (const GidEntry& gid : port.gids)
     if (finding.evidence.size() < 6)
       finding.evidence.push_back(
-          {port.from.source, {}, fmt::format("GID {} {} {}", gid.index, gid.gid, gid.type)});
+          {from.source, {}, fmt::format("GID {} {} {}", gid.index, gid.gid, gid.type)});
   finding.next = {"show_gids " + port.device, "ibv_devinfo -v -d " + port.device};
   return finding;
+}
+
+std::vector<std::string> names_beside_gpus(const Survey& survey) {
+  std::vector<std::string> names;
+  for (const auto& [nic, gpus] : nics_beside_gpus(survey)) names.push_back(survey.device(nic).name);
+  return names;
 }
 
 }  // namespace
@@ -73,17 +81,28 @@ RuleAnswer ports_ready(const Survey& survey) {
   if (ports.empty()) return {.unknown = "it shows no RDMA port (ibstat, ibv_devinfo)"};
   std::vector<const RdmaPortFacts*> waiting;
   std::vector<const RdmaPortFacts*> down;
+  std::vector<const RdmaPortFacts*> missed;  // down, and a GPU stands beside it
+  const std::vector<std::string> rails = names_beside_gpus(survey);
   for (const RdmaPortFacts& port : ports) {
     if (port.state == "INIT" || port.state == "ARMED") waiting.push_back(&port);
-    if (port.state == "DOWN") down.push_back(&port);
+    if (port.state != "DOWN") continue;
+    const bool is_rail = std::find(rails.begin(), rails.end(), port_name(port)) != rails.end();
+    (is_rail ? missed : down).push_back(&port);
   }
+  if (missed.empty() && down.size() == ports.size()) std::swap(missed, down);
   RuleAnswer answer;
+  for (const auto* list : {&waiting, &missed})
+    for (const RdmaPortFacts* port : *list)
+      for (const int nic : survey.of(topology::SurveyDevice::Kind::kNic))
+        if (survey.device(nic).name == port_name(*port))
+          answer.blamed.push_back({nic, Blame::Part::kDevice});
   const auto add = [&](const std::vector<const RdmaPortFacts*>& which, core::Severity severity,
                        const char* why) {
     if (which.empty()) return;
-    Finding finding = core::make_finding("topo.port-not-active",
-                                         fmt::format("{} of {} RDMA ports {}: {}", which.size(),
-                                                     ports.size(), why, names_of_ports(which)));
+    Finding finding =
+        core::make_finding("topo.port-not-active",
+                           fmt::format("{} of {} RDMA port{} {}: {}", which.size(), ports.size(),
+                                       ports.size() == 1 ? "" : "s", why, names_of_ports(which)));
     finding.severity = severity;
     for (const RdmaPortFacts* port : which)
       if (finding.evidence.size() < 8) {
@@ -95,8 +114,11 @@ RuleAnswer ports_ready(const Survey& survey) {
     finding.next = {"ibstat", "ibstatus"};
     answer.findings.push_back(std::move(finding));
   };
-  add(waiting, core::Severity::kWarning, "wait for a subnet manager");
-  add(down, core::Severity::kInfo, "are down");
+  add(waiting, core::Severity::kWarning, "waiting for a subnet manager");
+  add(missed, core::Severity::kWarning,
+      rails.empty() ? "down, no other is active"
+                    : "down that GPUs would use (NCCL takes a farther NIC, or sockets)");
+  add(down, core::Severity::kInfo, "down");
   return answer;
 }
 

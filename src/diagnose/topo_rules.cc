@@ -77,6 +77,7 @@ Value most_common(const std::map<int, Value>& values) {
 }  // namespace
 
 RuleAnswer elements_present(const Survey& survey) {
+  if (survey.kind != "nccl-topology") return {.idle = "no topology file"};
   if (!survey.is_template()) return {};
   const bool has_gpus = !survey.of(Kind::kGpu).empty();
   return {
@@ -88,6 +89,75 @@ RuleAnswer elements_present(const Survey& survey) {
       .unknown = "it has no gpu elements"};
 }
 
+namespace {
+
+// The links that a pair shows; where its two cells differ, the lesser of both.
+int links_of_pair(const Survey& survey, int a, int b) {
+  int least = 0;
+  for (const Road* road : {survey.road(a, b), survey.road(b, a)}) {
+    if (road == nullptr) continue;
+    if (road->type != PathType::kNvl) return 0;
+    least = least == 0 ? road->nvlinks : std::min(least, road->nvlinks);
+  }
+  return least;
+}
+
+struct Pair {
+  int a = 0;
+  int b = 0;
+};
+
+std::string names_of(const Survey& survey, const std::vector<Pair>& pairs) {
+  std::string names;
+  for (const Pair& pair : pairs)
+    names += fmt::format("{}{} - {}", names.empty() ? "" : ", ", survey.device(pair.a).name,
+                         survey.device(pair.b).name);
+  return names;
+}
+
+Finding of_pairs(const Survey& survey, const std::vector<Pair>& pairs, const char* id,
+                 std::string summary) {
+  Finding finding = core::make_finding(id, std::move(summary));
+  for (const Pair& pair : pairs)
+    if (finding.evidence.size() < 4)
+      finding.evidence.push_back(evidence_of(survey, pair.a, row_text(survey, pair.a)));
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"nvidia-smi nvlink -s", "dmesg | grep -i -e xid -e nvlink"};
+  return finding;
+}
+
+// The pairs without NVLink of GPUs that lack few; empty where a GPU lacks half of its peers or
+// more, which is a GPU off the fabric.
+std::vector<Pair> lone_gaps(const Survey& survey, const std::map<int, int>& peers, int usual) {
+  std::vector<Pair> gaps;
+  for (const auto& [gpu, count] : peers)
+    if (count * 2 < usual) return {};
+  for (const auto& [a, count] : peers)
+    for (const auto& [b, other] : peers)
+      if (a < b && count < usual && other < usual && links_of_pair(survey, a, b) == 0)
+        gaps.push_back({a, b});
+  return gaps;
+}
+
+Finding off_the_fabric(const Survey& survey, int gpu, int count, int usual) {
+  const std::size_t others = survey.of(Kind::kGpu).size() - 1;
+  Finding finding = core::make_finding(
+      "topo.nvlink-incomplete",
+      fmt::format("{} has NVLink to {} of {} GPUs, the others have it to {}: NCCL falls back to "
+                  "PCIe for the whole node",
+                  survey.device(gpu).name, count, others, usual));
+  finding.expected =
+      Figure{static_cast<double>(usual), "GPUs", Basis::kRead, "the other GPUs of this machine"};
+  finding.observed = Figure{static_cast<double>(count), "GPUs", Basis::kRead, survey.source};
+  finding.evidence = {evidence_of(survey, gpu, row_text(survey, gpu))};
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"nvidia-smi nvlink -s", "nvidia-smi -q | grep -A3 Fabric",
+                  "dmesg | grep -i -e xid -e nvlink", "systemctl status nvidia-fabricmanager"};
+  return finding;
+}
+
+}  // namespace
+
 RuleAnswer nvlink_complete(const Survey& survey) {
   if (survey.is_template()) return {.unknown = "it has no gpu elements"};
   const std::map<int, int> peers = nvlink_peers(survey);
@@ -97,199 +167,79 @@ RuleAnswer nvlink_complete(const Survey& survey) {
       std::any_of(peers.begin(), peers.end(), [](const auto& own) { return own.second > 0; });
   if (!has_any) return {.idle = "no NVLink"};
   RuleAnswer answer;
+  const std::vector<Pair> gaps = lone_gaps(survey, peers, usual);
+  if (!gaps.empty())
+    answer.findings = {
+        of_pairs(survey, gaps, "topo.nvlink-incomplete",
+                 fmt::format("{} {} no NVLink, all other pairs have it: NCCL must go around {}",
+                             names_of(survey, gaps), gaps.size() == 1 ? "has" : "have",
+                             gaps.size() == 1 ? "it" : "them"))};
   for (const auto& [gpu, count] : peers) {
     if (count >= usual) continue;
-    const std::size_t others = survey.of(Kind::kGpu).size() - 1;
-    Finding finding = core::make_finding(
-        "topo.nvlink-incomplete",
-        fmt::format("{} has NVLink to {} of {} GPUs, the others have it to {}: NCCL falls back to "
-                    "PCIe for the whole node",
-                    survey.device(gpu).name, count, others, usual));
-    finding.expected =
-        Figure{static_cast<double>(usual), "GPUs", Basis::kRead, "the other GPUs of this machine"};
-    finding.observed = Figure{static_cast<double>(count), "GPUs", Basis::kRead, survey.source};
-    finding.evidence = {evidence_of(survey, gpu, row_text(survey, gpu))};
-    finding.confidence = Confidence::kLikely;
-    finding.next = {"nvidia-smi nvlink -s", "nvidia-smi -q | grep -A3 Fabric",
-                    "dmesg | grep -i -e xid -e nvlink", "systemctl status nvidia-fabricmanager"};
-    answer.findings.push_back(std::move(finding));
     answer.blamed.push_back({gpu, Blame::Part::kNvlink});
-  }
-  return answer;
-}
-
-// Only where every pair has NVLink: in a mesh of several kinds of pairs the numbers differ by
-// design.
-RuleAnswer nvlink_even(const Survey& survey) {
-  if (survey.is_template()) return {.unknown = "it has no gpu elements"};
-  const std::vector<int> gpus = survey.of(Kind::kGpu);
-  std::map<int, int> least;
-  for (const int gpu : gpus)
-    for (const int other : gpus) {
-      const Road* road = other == gpu ? nullptr : survey.road(gpu, other);
-      if (other != gpu && (road == nullptr || road->type != PathType::kNvl))
-        return {.idle = "not every pair has NVLink"};
-      if (road == nullptr) continue;
-      const auto known = least.emplace(gpu, road->nvlinks).first;
-      known->second = std::max(known->second, road->nvlinks);
-    }
-  if (least.size() < 3) return {.idle = "fewer than three GPUs"};
-  const int usual = most_common(least);
-  RuleAnswer answer;
-  for (const auto& [gpu, links] : least) {
-    if (links >= usual) continue;
-    Finding finding = core::make_finding("topo.nvlink-inactive",
-                                         fmt::format("{} has {} NVLinks, the others have {}",
-                                                     survey.device(gpu).name, links, usual));
-    finding.expected =
-        Figure{static_cast<double>(usual), "links", Basis::kRead, "the other GPUs of this machine"};
-    finding.observed = Figure{static_cast<double>(links), "links", Basis::kRead, survey.source};
-    finding.evidence = {evidence_of(survey, gpu, row_text(survey, gpu))};
-    finding.next = {"nvidia-smi nvlink -s", "nvidia-smi nvlink -e"};
-    answer.findings.push_back(std::move(finding));
-    answer.blamed.push_back({gpu, Blame::Part::kNvlink});
+    if (gaps.empty()) answer.findings.push_back(off_the_fabric(survey, gpu, count, usual));
   }
   return answer;
 }
 
 namespace {
 
-// A matrix that does not show every pair of GPU and NIC.
-bool is_cut(const Survey& survey) {
-  if (survey.machine) return false;
-  for (const int gpu : survey.of(Kind::kGpu))
-    for (const int nic : survey.of(Kind::kNic))
-      if (survey.road(gpu, nic) == nullptr) return true;
-  return false;
+Finding fewer_links(const Survey& survey, int gpu, int links, int usual) {
+  Finding finding = core::make_finding(
+      "topo.nvlink-inactive",
+      fmt::format("{} has {} NVLinks, the others have {}", survey.device(gpu).name, links, usual));
+  finding.expected =
+      Figure{static_cast<double>(usual), "links", Basis::kRead, "the other GPUs of this machine"};
+  finding.observed = Figure{static_cast<double>(links), "links", Basis::kRead, survey.source};
+  finding.evidence = {evidence_of(survey, gpu, row_text(survey, gpu))};
+  finding.next = {"nvidia-smi nvlink -s", "nvidia-smi nvlink -e"};
+  return finding;
+}
+
+// Pairs of GPUs that are well otherwise; a quarter of all at most, for a mesh has pairs of several
+// kinds by design.
+std::vector<Pair> weak_pairs(const Survey& survey, const std::map<int, int>& most, int usual) {
+  std::vector<Pair> weak;
+  for (const auto& [a, links] : most)
+    for (const auto& [b, other] : most)
+      if (a < b && links >= usual && other >= usual && links_of_pair(survey, a, b) < usual)
+        weak.push_back({a, b});
+  const std::size_t pairs = most.size() * (most.size() - 1) / 2;
+  return weak.size() * 4 > pairs ? std::vector<Pair>{} : weak;
 }
 
 }  // namespace
 
-RuleAnswer nic_reached(const Survey& survey) {
-  if (survey.of(Kind::kNic).empty()) return {.unknown = "it shows no NIC"};
-  if (survey.of(Kind::kGpu).empty()) return {.idle = "no GPU"};
-  if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
-  RuleAnswer answer;
-  for (const int gpu : survey.of(Kind::kGpu)) {
-    if (nearest_type(survey, gpu, Kind::kNic) != PathType::kDis) continue;
-    Finding finding = core::make_finding("topo.gpu-without-nic",
-                                         fmt::format("{} reaches no NIC", survey.device(gpu).name));
-    finding.evidence = {evidence_of(survey, gpu, survey.device(gpu).bus_id)};
-    finding.confidence = Confidence::kCertain;
-    finding.next = {"nvidia-smi topo -m", "ibv_devinfo -l"};
-    answer.findings.push_back(std::move(finding));
-    answer.blamed.push_back({gpu, Blame::Part::kDevice});
-  }
-  return answer;
-}
-
-// Each of them has NVLink to a GPU that is near a NIC.
-static bool are_relayed(const Survey& survey, const std::vector<int>& far) {
-  return std::all_of(far.begin(), far.end(), [&](int gpu) {
-    for (const int other : survey.of(Kind::kGpu)) {
-      const Road* road = survey.road(gpu, other);
-      if (other != gpu && road != nullptr && road->type == PathType::kNvl &&
-          nearest_type(survey, other, Kind::kNic) <= PathType::kPxb)
-        return true;
+// Only where every pair has NVLink: in a mesh of several kinds of pairs the numbers differ by
+// design.
+RuleAnswer nvlink_even(const Survey& survey) {
+  if (survey.is_template()) return {.unknown = "it has no gpu elements"};
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  std::map<int, int> most;  // links of a GPU in its best pair
+  for (const int gpu : gpus)
+    for (const int other : gpus) {
+      if (other == gpu) continue;
+      if (survey.road(gpu, other) == nullptr) return {.unknown = "pairs of GPUs are missing"};
+      const int links = links_of_pair(survey, gpu, other);
+      if (links == 0) return {.idle = "not every pair has NVLink"};
+      most[gpu] = std::max(most[gpu], links);
     }
-    return false;
-  });
-}
-
-RuleAnswer nic_near(const Survey& survey) {
-  const std::vector<int> gpus = survey.of(Kind::kGpu);
-  if (survey.of(Kind::kNic).empty() || gpus.empty()) return {.unknown = "it shows no NIC"};
-  if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
-  std::vector<int> far;
-  for (const int gpu : gpus) {
-    const PathType type = nearest_type(survey, gpu, Kind::kNic);
-    if (type > PathType::kPxb && type != PathType::kP2c && type != PathType::kDis)
-      far.push_back(gpu);
-  }
-  if (far.empty()) return {};
-  int near_nics = 0;
-  for (const int nic : survey.of(Kind::kNic))
-    if (nearest_type(survey, nic, Kind::kGpu) <= PathType::kPxb) ++near_nics;
-  const bool is_misplaced = near_nics >= static_cast<int>(gpus.size());
-  Finding finding = core::make_finding(
-      is_misplaced ? "topo.nic-misplaced" : "topo.gpu-nic-far",
-      is_misplaced
-          ? fmt::format(
-                "{} of {} GPUs have no NIC at PXB or nearer ({}), although {} NICs are near "
-                "other GPUs",
-                far.size(), gpus.size(), names_of(survey, far), near_nics)
-          : fmt::format("{} of {} GPUs have no NIC at PXB or nearer ({}): {}", far.size(),
-                        gpus.size(), names_of(survey, far),
-                        are_relayed(survey, far)
-                            ? "by default only an NVLink neighbour beside a NIC gives them "
-                              "GPUDirect RDMA (PXN)"
-                            : "NCCL uses no GPUDirect RDMA there by default"));
-  const int example = far.front();
-  for (const int nic : survey.of(Kind::kNic))
-    if (const Road* road = survey.road(example, nic); road != nullptr && finding.evidence.empty())
-      finding.evidence = {evidence_of(survey, example,
-                                      fmt::format("{} - {}: {}", survey.device(example).name,
-                                                  survey.device(nic).name, road->printed))};
-  finding.confidence = Confidence::kCertain;
-  finding.next = {"comm-probe explain PXB", "lspci -tv"};
-  RuleAnswer answer{.findings = {std::move(finding)}};
-  if (is_misplaced)
-    for (const int gpu : far) answer.blamed.push_back({gpu, Blame::Part::kDevice});
-  return answer;
-}
-
-RuleAnswer nic_shared(const Survey& survey) {
-  const std::vector<int> gpus = survey.of(Kind::kGpu);
-  const std::vector<int> nics = survey.of(Kind::kNic);
-  if (nics.empty() || gpus.size() < 2) return {.unknown = "it shows no NIC"};
-  if (is_cut(survey)) return {.unknown = "pairs of GPU and NIC are missing"};
-  int near_nics = 0;
-  for (const int nic : nics)
-    if (nearest_type(survey, nic, Kind::kGpu) <= PathType::kPxb) ++near_nics;
-  const int usable = near_nics > 0 ? near_nics : static_cast<int>(nics.size());
-  if (usable >= static_cast<int>(gpus.size())) return {};
-  Finding finding = core::make_finding(
-      "topo.nic-shared",
-      fmt::format("{} GPUs share {} NIC{}: each GPU has {:.2g} of a NIC when all send", gpus.size(),
-                  usable, usable == 1 ? "" : "s", usable / static_cast<double>(gpus.size())));
-  finding.evidence = {evidence_of(survey, gpus.front(), names_of(survey, nics))};
-  finding.confidence = Confidence::kCertain;
-  finding.next = {"comm-probe nccl plan --topo topo.xml --nodes 2"};
-  return {.findings = {std::move(finding)}};
-}
-
-RuleAnswer nic_fits_slot(const Survey& survey) {
-  // All ports of one card go through its slot.
-  std::map<std::pair<int, std::string>, std::pair<core::Bandwidth, int>> ports;
-  for (const int nic : survey.of(Kind::kNic)) {
-    const SurveyDevice& device = survey.device(nic);
-    if (!device.port || !device.slot_effective) continue;
-    auto& [sum, first] =
-        ports.emplace(std::pair{device.host, device.bus_id}, std::pair{core::Bandwidth{}, nic})
-            .first->second;
-    sum = sum + *device.port;
-  }
-  if (ports.empty()) return {.unknown = "no slot widths and port rates"};
+  if (most.size() < 3) return {.idle = "fewer than three GPUs"};
+  const int usual = most_common(most);
   RuleAnswer answer;
-  for (const auto& [card, port] : ports) {
-    const std::string& bus_id = card.second;
-    const SurveyDevice& device = survey.device(port.second);
-    if (port.first <= *device.slot_effective) continue;
-    Finding finding = core::make_finding(
-        "topo.nic-wider-than-slot",
-        fmt::format("NIC {} ({}) carries {:.4g} GB/s, its slot ({} x{}) {:.4g} GB/s", device.name,
-                    bus_id, port.first.in_GBps(), device.slot.speed, device.slot.width,
-                    device.slot_effective->in_GBps()));
-    finding.expected = core::figure(port.first, Basis::kRead, "port rate of the NIC");
-    finding.observed = core::figure(*device.slot_effective, Basis::kComputed,
-                                    "PCIe link after packet overhead at MPS 256");
-    finding.evidence = {evidence_of(
-        survey, port.second,
-        fmt::format("link_speed {}, link_width {}", device.slot.speed, device.slot.width))};
-    finding.next = {"lspci -vv -s " + bus_id};
-    answer.findings.push_back(std::move(finding));
-    answer.blamed.push_back({port.second, Blame::Part::kSlot});
+  for (const auto& [gpu, links] : most) {
+    if (links >= usual) continue;
+    answer.findings.push_back(fewer_links(survey, gpu, links, usual));
+    answer.blamed.push_back({gpu, Blame::Part::kNvlink});
   }
+  const std::vector<Pair> weak = weak_pairs(survey, most, usual);
+  if (weak.empty()) return answer;
+  answer.findings.push_back(
+      of_pairs(survey, weak, "topo.nvlink-inactive",
+               fmt::format("{} {} fewer NVLinks than the {} of most pairs", names_of(survey, weak),
+                           weak.size() == 1 ? "has" : "have", usual)));
+  for (const Pair& pair : weak)
+    for (const int gpu : {pair.a, pair.b}) answer.blamed.push_back({gpu, Blame::Part::kNvlink});
   return answer;
 }
 
@@ -334,18 +284,22 @@ bool looks_virtual(const Survey& survey, const SurveyDevice& gpu) {
 }  // namespace
 
 RuleAnswer tree_visible(const Survey& survey) {
-  if (!survey.machine) return {.unknown = "it shows no tree"};
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  if (gpus.empty()) return {.idle = "no GPU"};
   std::vector<int> hidden;
-  for (const int gpu : survey.of(Kind::kGpu))
+  for (const int gpu : gpus)
     if (looks_virtual(survey, survey.device(gpu))) hidden.push_back(gpu);
+  if (hidden.empty() && !survey.machine) return {.unknown = "it shows no tree"};
+  if (hidden.empty()) return {};
   bool knows_numa = true;
   for (const int cpu : survey.of(Kind::kCpu))
     knows_numa = knows_numa && survey.device(cpu).numa.value_or(-1) >= 0;
-  if (hidden.empty()) return {};
   Finding finding = core::make_finding(
       "topo.vm-hides-tree",
       fmt::format("a virtual machine hides the PCIe tree of {}: distances in it cannot be trusted",
                   names_of(survey, hidden)));
+  if (const auto& fact = survey.facts.virtual_machine; fact && fact->value)
+    finding.evidence.push_back(fact->from);
   for (const int gpu : hidden)
     finding.evidence.push_back(
         evidence_of(survey, gpu,
@@ -353,11 +307,15 @@ RuleAnswer tree_visible(const Survey& survey) {
                                 survey.device(gpu).slot.width, knows_numa ? "" : ", numaid -1")));
   finding.confidence = Confidence::kLikely;
   finding.next = {"lspci -tv", "systemd-detect-virt"};
+  const bool is_nccl_file = survey.kind == "nccl-topology";
   return {.findings = {std::move(finding)},
           .caveats = {core::make_caveat(
               "topo.tree-hidden", "the real PCIe tree and the NUMA nodes of the host",
-              "NCCL takes every GPU and NIC for neighbours on one CPU; a topology file of the "
-              "cloud (NCCL_TOPO_FILE) would tell it the truth")}};
+              is_nccl_file
+                  ? "what NCCL makes of this file, and what is said of distances here, holds only "
+                    "as far as the file does"
+                  : "NCCL takes what the guest shows for the truth; a topology file of the cloud "
+                    "(NCCL_TOPO_FILE) would tell it better")}};
 }
 
 }  // namespace comm_probe::diagnose

@@ -1,6 +1,7 @@
 // The rules of judge_topology, one function each: facts in, findings out.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "diagnose/topo.h"
@@ -18,10 +19,6 @@ struct RuleAnswer {
 RuleAnswer elements_present(const topology::Survey& survey);
 RuleAnswer nvlink_complete(const topology::Survey& survey);
 RuleAnswer nvlink_even(const topology::Survey& survey);
-RuleAnswer nic_reached(const topology::Survey& survey);
-RuleAnswer nic_near(const topology::Survey& survey);
-RuleAnswer nic_shared(const topology::Survey& survey);
-RuleAnswer nic_fits_slot(const topology::Survey& survey);
 RuleAnswer slots_alike(const topology::Survey& survey);
 RuleAnswer tree_visible(const topology::Survey& survey);
 

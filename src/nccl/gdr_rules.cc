@@ -78,9 +78,9 @@ std::string GdrVerdict::reason() const {
       return fmt::format("distance {} is within the level {}", path_type_name(distance),
                          path_type_name(level));
     case Why::kNetCannot:
-      return "the NIC cannot (no nvidia_peermem, no DMA-BUF)";
+      return "the NIC offers none (driven by sockets, or neither nvidia_peermem nor DMA-BUF)";
     case Why::kGpuCannot:
-      return "the GPU cannot";
+      return "the GPU offers none";
     case Why::kReadOff:
       return "NCCL_NET_GDR_READ=0";
     case Why::kReadSlow:

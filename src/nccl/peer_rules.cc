@@ -102,11 +102,18 @@ PeerVerdict PeerRules::verdict(int from, int to) const {
     return verdict;
   }
   const bool asks_driver = from != to && reach_.settings.disabled_p2p != 2;
-  if (asks_driver && !reach_.job.driver_p2p) {
+  if (asks_driver && (!reach_.job.driver_p2p || is_refused(from, to))) {
     verdict.why = PeerVerdict::Why::kDriver;
     verdict.is_fatal = path.type <= PathType::kNvb;
   }
   return verdict;
+}
+
+bool PeerRules::is_refused(int from, int to) const {
+  const auto a = reach_.gpu(from).dev;
+  const auto b = reach_.gpu(to).dev;
+  if (!a || !b || reach_.host_of_gpu(from) != reach_.host_of_gpu(to)) return false;
+  return reach_.job.refused.contains({std::min(*a, *b), std::max(*a, *b)});
 }
 
 bool PeerRules::net_is_faster(int from, int to) const {

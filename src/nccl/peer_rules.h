@@ -42,6 +42,8 @@ class PeerRules {
   bool receiver_reads(int from, int to) const;
 
  private:
+  bool is_refused(int from, int to) const;
+
   const Reach& reach_;
   topology::PathType level_;
   std::vector<topology::NcclRate> near_net_ = {};  // per GPU, the widest net at PXB or nearer

@@ -12,27 +12,56 @@ using topology::Machine;
 using topology::Net;
 using topology::NodeType;
 
-Rails rails_of(const Reach& reach) {
-  NetChoice choice(reach);
-  Rails rails;
-  std::set<int> used;
-  for (int gpu = 0; gpu < reach.gpus(); ++gpu) {
-    rails.net_of_gpu.push_back(choice.net_of(gpu, 0));
-    if (rails.net_of_gpu.back()) used.insert(*rails.net_of_gpu.back());
+namespace {
+
+int rail_of(const Reach& reach, int net) { return reach.net(net).dev.value_or(net); }
+
+// Sends from one GPU to every GPU of another node.
+void count_sends(const Reach& reach, NetChoice& choice, int gpu, const std::vector<int>& devs,
+                 Rails& rails) {
+  for (std::size_t peer = 0; peer < rails.gpus.size(); ++peer) {
+    const auto way = net_to_peer(reach, choice, gpu, devs[peer]);
+    if (!way || !rails.gpus[peer].rail) continue;
+    if (rail_of(reach, way->net) != *rails.gpus[peer].rail)
+      ++rails.across;
+    else if (way->gpu == gpu)
+      ++rails.direct;
+    else
+      ++rails.by_neighbour;
   }
-  rails.count = static_cast<int>(used.size());
-  for (int gpu = 0; gpu < reach.gpus(); ++gpu)
-    for (int peer = 0; peer < reach.gpus(); ++peer) {
-      const auto rail = rails.net_of_gpu[static_cast<std::size_t>(peer)];
-      const auto way = net_to_peer(reach, choice, gpu, reach.gpu(peer).dev.value_or(peer));
-      if (!way || !rail) continue;
-      if (way->net != *rail)
-        ++rails.across;
-      else if (way->gpu == gpu)
-        ++rails.direct;
-      else
-        ++rails.by_neighbour;
+}
+
+}  // namespace
+
+core::Result<std::vector<Reach>> every_domain(const JobReach& job) {
+  std::vector<Reach> domains = {job.reach};
+  for (std::size_t i = 1; i < job.domains.size(); ++i) {
+    auto reach = reach_of_domain(job, static_cast<int>(i));
+    if (!reach) return reach.error();
+    domains.push_back(std::move(*reach));
+  }
+  return domains;
+}
+
+Rails rails_of(const std::vector<Reach>& domains) {
+  std::vector<NetChoice> choices;
+  for (const Reach& reach : domains) choices.emplace_back(reach);
+  Rails rails;
+  std::vector<int> devs;
+  std::set<int> used;
+  for (std::size_t i = 0; i < domains.size(); ++i)
+    for (int gpu = 0; gpu < domains[i].gpus(); ++gpu) {
+      RailOfGpu own{.domain = static_cast<int>(i), .gpu = gpu, .net = choices[i].net_of(gpu, 0)};
+      if (own.net) own.rail = rail_of(domains[i], *own.net);
+      if (own.rail) used.insert(*own.rail);
+      rails.gpus.push_back(own);
+      devs.push_back(domains[i].gpu(gpu).dev.value_or(gpu));
     }
+  rails.count = static_cast<int>(used.size());
+  for (const RailOfGpu& own : rails.gpus) {
+    const auto domain = static_cast<std::size_t>(own.domain);
+    count_sends(domains[domain], choices[domain], own.gpu, devs, rails);
+  }
   return rails;
 }
 

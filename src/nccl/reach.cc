@@ -190,8 +190,17 @@ Machine used_part(const Machine& machine) {
   return machine.without(used);
 }
 
+// ": gpu 0000:4b:00.0 has none", of the machine as its file describes it.
+std::string without_rank(const Machine& described) {
+  std::string names;
+  for (const int index : described.of(NodeType::kGpu))
+    if (!described.node(index).as<topology::Gpu>().rank)
+      names += (names.empty() ? "; no rank has gpu " : ", ") + described.node(index).bus_id;
+  return names;
+}
+
 // Ranks must be 0 .. n-1, each once.
-std::optional<Error> check_ranks(const Machine& machine) {
+std::optional<Error> check_ranks(const Machine& machine, const Machine& described) {
   const int count = machine.count(NodeType::kGpu);
   if (count == 0)
     return core::input_error("no gpu has a rank: the file describes only the PCI tree",
@@ -200,8 +209,9 @@ std::optional<Error> check_ranks(const Machine& machine) {
   for (const int index : machine.of(NodeType::kGpu)) {
     const int rank = *machine.node(index).as<topology::Gpu>().rank;
     if (rank >= count || seen[static_cast<std::size_t>(rank)])
-      return core::input_error(fmt::format("gpu {} has rank {}, expected ranks 0 to {} each once",
-                                           machine.node(index).bus_id, rank, count - 1));
+      return core::input_error(fmt::format("gpu {} has rank {}, expected ranks 0 to {} each once{}",
+                                           machine.node(index).bus_id, rank, count - 1,
+                                           without_rank(described)));
     seen[static_cast<std::size_t>(rank)] = true;
   }
   return std::nullopt;
@@ -252,7 +262,7 @@ Result<JobReach> reach_of_job(const Machine& machine, const Settings& settings, 
   whole.reach.settings = settings;
   whole.reach.job = job;
   whole.reach.ranks = job.nodes * whole.reach.gpus();
-  if (auto error = check_ranks(whole.reach.machine)) return *error;
+  if (auto error = check_ranks(whole.reach.machine, machine)) return *error;
   if (auto error = whole.reach.compute()) return *error;
   const std::vector<int> domain = domain_of_gpus(whole.reach);
   whole.domains = ranks_by_domain(whole.reach, domain);

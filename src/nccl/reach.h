@@ -15,6 +15,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -31,6 +33,9 @@ struct Job {
   bool driver_p2p = true;  // the driver reports P2P between all pairs
   bool collnet = false;    // collective offload by the network
   bool mnnvl = false;      // all hosts of the machine are one NVLink domain
+  // GPUs of one host, by NVML index, lower first, between which the driver refuses to read or
+  // write.
+  std::set<std::pair<int, int>> refused = {};
 };
 
 // What the topology implies: multicast from NVSwitches and compute capability 9.0 on, P2P refused

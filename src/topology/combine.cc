@@ -54,20 +54,26 @@ Survey without_guesses(Survey survey, const HostFacts& facts) {
     const PciFunction* function = facts.function(survey.device(index).bus_id);
     return facts.numa_nodes.size() == 1 || (function != nullptr && function->numa);
   };
-  Survey kept = survey;
-  kept.forget_roads();
+  std::vector<Road> known;
   for (const Road& road : survey.roads) {
     const bool is_near =
         road.type < PathType::kPhb || root_of(facts, survey.device(road.from).bus_id) ==
                                           root_of(facts, survey.device(road.to).bus_id);
     const bool to_cpu = survey.device(road.to).kind == Kind::kCpu;
     if (is_placed(road.from) ? (to_cpu || is_placed(road.to) || is_near) : (is_near && !to_cpu))
-      kept.add(road);
+      known.push_back(road);
   }
-  if (kept.roads.size() == survey.roads.size()) return kept;
-  kept.machine.reset();  // it would show one CPU above all
-  for (SurveyDevice& device : kept.devices) device.node.reset();
-  return kept;
+  if (known.size() == survey.roads.size()) return survey;
+  survey.forget_roads();
+  survey.machine.reset();  // it would show one CPU above all
+  for (SurveyDevice& device : survey.devices) device.node.reset();
+  // The CPU of no NUMA node stands for all of them.
+  while (survey.devices.back().kind == Kind::kCpu && survey.devices.back().numa.value_or(-1) < 0)
+    survey.devices.pop_back();
+  const int devices = static_cast<int>(survey.devices.size());
+  for (Road& road : known)
+    if (road.from < devices && road.to < devices) survey.add(std::move(road));
+  return survey;
 }
 
 // Devices by name only: of RDMA ports, of GPUs that the driver's tools count.
@@ -185,7 +191,11 @@ Result<Source> read_source(core::Input& input) {
   if (core::Archive::looks_like_tar(input.head())) {
     auto archive = core::Archive::read_tar(input);
     if (!archive) return archive.error();
-    return read_source(core::Host::archived(input.name(), std::move(*archive)));
+    const core::Host host = core::Host::archived(input.name(), std::move(*archive));
+    if (!host.list("/sys").empty()) return read_source(host);
+    core::Error error = core::input_error("a tar without sys/, expected one of `topo record`");
+    error.where.file = input.name();
+    return error;
   }
   const bool is_json = core::classify_content(input.head()) == core::ContentClass::kJson;
   if (!is_json && !looks_like_xml(input.head())) return read_command_text(input);

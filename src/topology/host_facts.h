@@ -112,10 +112,12 @@ struct RdmaPortFacts {
   std::string physical_state = {};  // "LinkUp", "Disabled", "Polling"
   std::string link_layer = {};      // "InfiniBand" | "Ethernet"
   std::string guid = {};            // of the card, hex digits only
+  std::string model = {};           // of the card: "MT4129"
   std::string interface = {};       // "ens1f0np0"
   std::optional<core::Bandwidth> rate = {};
   std::optional<core::Bytes> active_mtu = {};
   std::vector<GidEntry> gids = {};  // those that are not empty
+  core::Evidence gids_from = {};    // where another source than `from` says them
   LosslessSigns signs = {};
   core::Evidence from = {};
 

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "core/finding_table.h"
+#include "core/units.h"
 #include "topology/assemble.h"
 #include "topology/host_readers.h"
 #include "topology/readers/nvml.h"
@@ -49,7 +53,14 @@ HostFacts read_facts(const core::Host& host) {
   return facts;
 }
 
-void add_port(const HostFacts& facts, SurveyDevice& device) {
+std::string gigabits(core::Bandwidth rate) { return core::format_number(rate.in_Gbps()) + " Gb/s"; }
+
+std::string place(const core::Evidence& from) {
+  return from.line ? fmt::format("{}:{}", from.source, *from.line) : from.source;
+}
+
+void add_port(const HostFacts& facts, SurveyDevice& device, const std::string& source,
+              std::vector<core::Caveat>& caveats) {
   for (const RdmaPortFacts& port : facts.rdma_ports)
     if (device.name == port.device ||
         device.name == port.device + ":" + std::to_string(port.port)) {
@@ -57,6 +68,12 @@ void add_port(const HostFacts& facts, SurveyDevice& device) {
       device.link_layer = port.link_layer;
       device.interface = port.interface;
       if (!device.port) device.port = port.rate;
+      if (port.rate && std::abs(*device.port / *port.rate - 1) > 0.01)
+        caveats.push_back(core::make_caveat(
+            "topo.sources-disagree",
+            fmt::format("one truth about {}: its port rate is {} in {}, {} in {}", device.name,
+                        gigabits(*device.port), source, gigabits(*port.rate), place(port.from)),
+            "the first is shown, the port itself is judged"));
     }
   for (const InterfaceFacts& interface : facts.interfaces)
     if (device.name == interface.name) device.port_state = interface.is_up ? "up" : "down";
@@ -84,7 +101,7 @@ void Survey::add_facts(HostFacts known) {
       device.root_port = root_port_of(known, *function);
       if (!device.numa) device.numa = function->numa;
     }
-    if (device.kind == SurveyDevice::Kind::kNic) add_port(known, device);
+    if (device.kind == SurveyDevice::Kind::kNic) add_port(known, device, source, known.caveats);
     for (const GpuFacts& gpu : known.gpus)
       if (device.kind == SurveyDevice::Kind::kGpu && !device.bus_id.empty() &&
           gpu.bus_id == device.bus_id)

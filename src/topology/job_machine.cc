@@ -6,6 +6,7 @@ namespace comm_probe::topology {
 namespace {
 
 bool offers_gdr(const HostFacts& facts) {
+  if (!facts.peermem && !facts.open_driver) return true;
   return (facts.peermem && facts.peermem->value) || (facts.open_driver && facts.open_driver->value);
 }
 
@@ -14,6 +15,8 @@ bool is_consumer(const HostFacts& facts, const std::string& bus_id) {
     if (gpu.bus_id == bus_id) return gpu.name.find("GeForce") != std::string::npos;
   return false;
 }
+
+}  // namespace
 
 void make_job(Machine& machine, const HostFacts& facts) {
   const std::vector<int>& gpus = machine.of(NodeType::kGpu);
@@ -39,8 +42,6 @@ void make_job(Machine& machine, const HostFacts& facts) {
   }
 }
 
-}  // namespace
-
 core::Result<JobMachine> read_job_machine(core::Input& input, NcclVersion version) {
   const std::string_view head = input.head();
   const bool is_other = core::Archive::looks_like_tar(head) ||
@@ -48,7 +49,7 @@ core::Result<JobMachine> read_job_machine(core::Input& input, NcclVersion versio
   if (!is_other) {
     auto reading = read_nccl_xml(input, version);
     if (!reading) return reading.error();
-    return JobMachine{std::move(*reading), "nccl-topology"};
+    return JobMachine{std::move(*reading), "nccl-topology", {}};
   }
   auto source = read_source(input);
   if (!source) return source.error();
@@ -60,8 +61,9 @@ core::Result<JobMachine> read_job_machine(core::Input& input, NcclVersion versio
     return error;
   }
   JobMachine machine{{std::move(*source->survey->machine), source->survey->caveats},
-                     source->survey->kind};
-  make_job(machine.reading.machine, source->facts);
+                     source->survey->kind,
+                     std::move(source->facts)};
+  make_job(machine.reading.machine, machine.facts);
   return machine;
 }
 

@@ -12,7 +12,12 @@ namespace comm_probe::topology {
 struct JobMachine {
   MachineReading reading = {};
   std::string kind = {};  // "nccl-topology", "recorded-machine", ...
+  HostFacts facts = {};
 };
+
+// Ranks, and who can do GPUDirect RDMA by the facts; a machine that has ranks stays as it is. Where
+// no source says whether the kernel can, it is taken to.
+void make_job(Machine& machine, const HostFacts& facts);
 
 // Fails where the input shows no tree; `version` decides NCCL's figures for links of an XML.
 core::Result<JobMachine> read_job_machine(core::Input& input, NcclVersion version = {});

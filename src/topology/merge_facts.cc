@@ -149,7 +149,11 @@ void Merger::take_port(RdmaPortFacts& known, const RdmaPortFacts& more) {
   take(subject, "bus id", known.bus_id, more.bus_id);
   take(subject, "interface", known.interface, more.interface);
   if (known.guid.empty()) known.guid = more.guid;
-  if (known.gids.size() < more.gids.size()) known.gids = more.gids;
+  if (known.model.empty()) known.model = more.model;
+  if (known.gids.size() < more.gids.size()) {
+    known.gids = more.gids;
+    known.gids_from = more.gids_from.source.empty() ? more.from : more.gids_from;
+  }
   auto& signs = known.signs;
   if (!signs.priority_flow_control) signs.priority_flow_control = more.signs.priority_flow_control;
   if (!signs.congestion_notification)

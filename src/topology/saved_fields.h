@@ -230,10 +230,12 @@ void fields(V& v, RdmaPortFacts& port) {
   v.text("physical_state", port.physical_state);
   v.text("link_layer", port.link_layer);
   v.text("guid", port.guid);
+  v.text("model", port.model);
   v.text("interface", port.interface);
   v.rate("GBps", port.rate);
   v.size("active_mtu", port.active_mtu);
   v.list("gids", port.gids);
+  v.record("gids_from", port.gids_from);
   v.flag("priority_flow_control", port.signs.priority_flow_control);
   v.flag("congestion_notification", port.signs.congestion_notification);
   v.record("from", port.from);

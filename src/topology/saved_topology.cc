@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "core/finding_table.h"
@@ -74,6 +75,8 @@ class GraphCheck {
  private:
   int group_of(int node);
   std::optional<std::string> fault_of(int node, const Link& link);
+  std::optional<std::string> repeated_bus_id() const;
+  std::optional<std::string> gpu_under_no_cpu();
 
   const Machine& machine_;
   std::vector<int> group_;
@@ -102,12 +105,33 @@ std::optional<std::string> GraphCheck::fault_of(int node, const Link& link) {
   return std::nullopt;
 }
 
+std::optional<std::string> GraphCheck::repeated_bus_id() const {
+  std::set<std::pair<int, std::string>> known;
+  for (std::size_t i = 0; i < machine_.nodes.size(); ++i) {
+    const Node& node = machine_.nodes[i];
+    if (!node.bus_id.empty() && !known.emplace(node.host, node.bus_id).second)
+      return fmt::format("graph.nodes[{}]: two devices have the bus id {}", i, node.bus_id);
+  }
+  return std::nullopt;
+}
+
+// After fault_of has joined what PCIe links join.
+std::optional<std::string> GraphCheck::gpu_under_no_cpu() {
+  std::set<int> with_cpu;
+  for (const int cpu : machine_.of(NodeType::kCpu)) with_cpu.insert(group_of(cpu));
+  for (const int gpu : machine_.of(NodeType::kGpu))
+    if (!with_cpu.contains(group_of(gpu)))
+      return fmt::format("graph.nodes[{}]: {} stands under no CPU", gpu, machine_.device_name(gpu));
+  return std::nullopt;
+}
+
 std::optional<std::string> GraphCheck::fault() {
   for (std::size_t i = 0; i < machine_.nodes.size(); ++i)
     for (std::size_t j = 0; j < machine_.nodes[i].links.size(); ++j)
       if (const auto fault = fault_of(static_cast<int>(i), machine_.nodes[i].links[j]))
         return fmt::format("graph.nodes[{}].links[{}] {}", i, j, *fault);
-  return std::nullopt;
+  if (const auto fault = repeated_bus_id()) return fault;
+  return gpu_under_no_cpu();
 }
 
 // HostFacts::function searches in their order.

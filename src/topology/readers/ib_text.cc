@@ -67,6 +67,7 @@ class IbstatReader : public PortReader {
  private:
   std::string device_ = {};
   std::string guid_ = {};
+  std::string model_ = {};
   bool is_port_ = false;
 };
 
@@ -75,11 +76,13 @@ void IbstatReader::take(const SourceLine& line) {
   if (text.starts_with("CA '") && text.ends_with("'")) {
     device_ = text.substr(4, text.size() - 5);
     guid_.clear();
+    model_.clear();
     is_port_ = false;
     return;
   }
   if (device_.empty()) return;
   if (const auto guid = value_of(text, "System image GUID")) guid_ = hex_digits(*guid);
+  if (const auto model = value_of(text, "CA type")) model_ = model->substr(0, 64);
   if (text.starts_with("Port ") && text.ends_with(":")) {
     const auto port = small_number(text.substr(5, text.size() - 6), 255);
     is_port_ = port && open(device_, *port, line) != nullptr;
@@ -88,6 +91,7 @@ void IbstatReader::take(const SourceLine& line) {
   if (!is_port_) return;
   RdmaPortFacts& port = ports_.back();
   port.guid = guid_;
+  port.model = model_;
   if (const auto state = value_of(text, "State")) port.state = state_of(*state);
   if (const auto state = value_of(text, "Physical state")) port.physical_state = *state;
   if (const auto rate = value_of(text, "Rate")) port.rate = rate_of(*rate);

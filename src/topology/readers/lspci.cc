@@ -46,6 +46,13 @@ std::optional<AccessControl> access_control_of(std::string_view text) {
   return known >= 3 ? std::optional(control) : std::nullopt;
 }
 
+// Devices that only a hypervisor makes.
+bool is_of_hypervisor(std::string_view name) {
+  for (const std::string_view word : {"Virtio", "QEMU", "VMware", "Hyper-V", "VirtualBox"})
+    if (name.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
 // `lspci`, `lspci -vv`, and `lspci -vv | grep ACSCtl`.
 class LspciReader : public FactReader {
  public:
@@ -64,6 +71,7 @@ class LspciReader : public FactReader {
   std::map<std::string, std::size_t> places_ = {};
   std::vector<PciFunction> functions_ = {};
   std::vector<Fact<AccessControl>> unnamed_ = {};
+  MaybeFact<bool> virtual_machine_ = {};
   std::optional<std::size_t> open_ = {};  // index of the function whose block is read
 };
 
@@ -86,6 +94,7 @@ bool LspciReader::take_header(const SourceLine& line) {
   function.kind = kind_of_lspci(type, name);
   function.name = name;
   function.from = line.evidence();
+  if (!virtual_machine_ && is_of_hypervisor(name)) virtual_machine_ = {true, line.evidence()};
   if (bus_id.compare(bus_id.find(':') + 1, 2, "00") == 0) function.above = "";
   return true;
 }
@@ -156,6 +165,7 @@ bool LspciReader::put(HostFacts& facts) {
   facts.functions.insert(facts.functions.end(), functions_.begin(), functions_.end());
   facts.unnamed_access_controls.insert(facts.unnamed_access_controls.end(), unnamed_.begin(),
                                        unnamed_.end());
+  facts.virtual_machine = virtual_machine_;
   return !functions_.empty() || !unnamed_.empty();
 }
 

@@ -12,7 +12,8 @@ namespace {
 struct Bus {
   std::string domain = {};
   int number = 0;
-  std::string bridge = {};  // that leads here; empty for a root bus
+  // That leads here; empty for a root bus, nothing where a piece of a tree does not show it.
+  std::optional<std::string> bridge = {};
 };
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
@@ -29,7 +30,7 @@ class LspciTreeReader : public FactReader {
 
  private:
   std::optional<Bus> read_bus(std::string_view text, std::size_t& at, const Bus* on,
-                              const std::string& bridge) const;
+                              const std::optional<std::string>& bridge) const;
   std::string add_function(const SourceLine& line, std::size_t& at, const Bus& on);
 
   std::map<std::size_t, Bus> columns_ = {};  // whose functions hang there
@@ -38,7 +39,7 @@ class LspciTreeReader : public FactReader {
 
 // "[0000:20]" and "[02-05]"; `at` moves behind it.
 std::optional<Bus> LspciTreeReader::read_bus(std::string_view text, std::size_t& at, const Bus* on,
-                                             const std::string& bridge) const {
+                                             const std::optional<std::string>& bridge) const {
   const std::size_t end = text.find(']', at);
   if (end == std::string_view::npos) return std::nullopt;
   std::string_view inside = text.substr(at + 1, end - at - 1);
@@ -83,25 +84,28 @@ void LspciTreeReader::take(const SourceLine& line) {
   const Bus* on = nullptr;
   if (const auto known = columns_.find(at); known != columns_.end()) on = &known->second;
   columns_.erase(columns_.upper_bound(at), columns_.end());
-  if (!is_first && on == nullptr && at != 1) return;  // a piece without its beginning
+  const bool is_piece = !is_first && on == nullptr && at != 1;  // its beginning is not shown
   Bus current = on == nullptr ? Bus{} : *on;
   bool has_bus = on != nullptr;
-  std::string bridge;
+  std::optional<std::string> bridge;
+  if (!is_piece) bridge = "";
   while (at < text.size()) {
     const char c = text[at];
     if (c == '[') {
       const auto bus = read_bus(text, at, has_bus ? &current : nullptr, bridge);
       if (!bus) return;
-      if (!bridge.empty() && !functions_.empty())
+      if (bridge && !bridge->empty() && !functions_.empty())
         functions_.back().kind = PciFunction::Kind::kBridge;
       current = *bus;
       has_bus = true;
-      bridge.clear();
+      bridge = "";
     } else if (c == '+' || c == '\\') {
       if (has_bus) columns_[at] = current;
       ++at;
     } else if (is_hex(c) && has_bus && at + 4 <= text.size() && text[at + 2] == '.') {
       bridge = add_function(line, at, current);
+    } else if (is_hex(c) && is_piece && at + 4 <= text.size() && text[at + 2] == '.') {
+      at += 4;  // on a bus that is not shown
     } else if (c == '-') {
       ++at;
     } else {

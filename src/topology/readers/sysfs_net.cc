@@ -91,6 +91,7 @@ std::vector<RdmaPortFacts> read_rdma_port_facts(const core::Host& host) {
                        .physical_state = after_colon(host.read(at + "phys_state").value_or("")),
                        .link_layer = known.link_layer,
                        .guid = hex_digits(host.read(device + "/sys_image_guid").value_or("")),
+                       .model = host.read(device + "/hca_type").value_or(""),
                        .interface = first_interface(host, known.device),
                        .rate = known.rate};
     if (port.is_roce()) {

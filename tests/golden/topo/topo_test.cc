@@ -91,42 +91,6 @@ TEST(Topo, RefusesWithOneLine) {
   }
 }
 
-std::string around(const std::string& inside) {
-  return "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\">" + inside + "</cpu></system>";
-}
-std::string pci(const std::string& bus, const std::string& inside, const char* code = "0x060400") {
-  return "<pci busid=\"" + bus + "\" class=\"" + code + "\">" + inside + "</pci>";
-}
-
-// The bars for hostile machines: one clear line, exit 2, whatever the verb.
-TEST(Topo, BrokenMachinesAreRefused) {
-  const std::string gpu = "<gpu dev=\"0\" sm=\"90\" rank=\"0\" gdr=\"1\"/>";
-  std::string many;
-  for (int i = 0; i < 100000; ++i)
-    many += pci(fmt::format("{:04x}:{:02x}:00.0", i / 256, i % 256), "");
-  std::string deep;
-  for (int i = 0; i < 100000; ++i) deep += "<pci busid=\"0000:01:00.0\" class=\"0x060400\">";
-  const std::pair<const char*, std::string> broken[] = {
-      {"well-formed", around(pci("0000:10:00.0", "")).substr(0, 60)},
-      {"under no cpu",
-       "<system version=\"1\">" + pci("0000:18:00.0", gpu, "0x030200") + "</system>"},
-      {"two devices have the bus id",
-       around(pci("0000:18:00.0", gpu, "0x030200") + pci("0000:18:00.0", gpu, "0x030200"))},
-      {"more than 576", around(many)},
-      {"no reverse", around(pci("0000:10:00.0", "<pcilink target=\"0000:20:00.0\"/>" +
-                                                    pci("0000:18:00.0", gpu, "0x030200")) +
-                            pci("0000:20:00.0", ""))},
-      {"", around(deep)},  // refused by the XML reader or for its depth
-  };
-  for (const auto& [said, text] : broken)
-    for (const char* verb : {"show", "check"}) {
-      const BinaryRun run = run_binary({"topo", verb, "--from", "-"}, {.stdin_text = text});
-      EXPECT_EQ(run.status, 2) << said << run.err.substr(0, 300);
-      EXPECT_EQ(lines_of(run.err).size(), 1U) << said;
-      EXPECT_THAT(run.err, HasSubstr(said));
-    }
-}
-
 TEST(Topo, TextFitsTheScreen) {
   for (const char* verb : {"show", "check"}) {
     const BinaryRun run =

@@ -23,7 +23,7 @@ Rails rails(const Environment& environment) {
   job.nodes = 2;
   const auto reached = reach_of_job(reading->machine, read_settings(environment), job);
   EXPECT_TRUE(reached.ok());
-  return rails_of(reached->reach);
+  return rails_of(*every_domain(*reached));
 }
 
 TEST(Rails, DgxH100) {

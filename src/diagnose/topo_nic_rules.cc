@@ -1,0 +1,367 @@
+#include "diagnose/topo_nic_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+
+namespace comm_probe::diagnose {
+
+using core::Bandwidth;
+using core::Basis;
+using core::Confidence;
+using core::Finding;
+using topology::PathType;
+using topology::RdmaPortFacts;
+using topology::Road;
+using topology::Survey;
+using topology::SurveyDevice;
+using Kind = SurveyDevice::Kind;
+
+namespace {
+
+const RdmaPortFacts* port_of(const Survey& survey, const SurveyDevice& nic) {
+  for (const RdmaPortFacts& port : survey.facts.rdma_ports)
+    if (nic.name == port.device || nic.name == fmt::format("{}:{}", port.device, port.port))
+      return &port;
+  return nullptr;
+}
+
+bool is_virtio(const Survey& survey, const SurveyDevice& nic) {
+  const topology::PciFunction* function = survey.facts.function(nic.bus_id);
+  return function != nullptr &&
+         (function->vendor == "0x1af4" || function->name.find("Virtio") != std::string::npos);
+}
+
+PathType nearest(const Survey& survey, int from, const std::vector<int>& nics) {
+  PathType type = PathType::kDis;
+  for (const int nic : nics)
+    if (const Road* road = survey.road(from, nic)) type = std::min(type, road->type);
+  return type;
+}
+
+bool is_far(PathType type) {
+  return type > PathType::kPxb && type != PathType::kP2c && type != PathType::kDis;
+}
+
+// A matrix that does not show every pair of GPU and NIC.
+bool is_cut(const Survey& survey, const std::vector<int>& nics) {
+  if (survey.machine) return false;
+  for (const int gpu : survey.of(Kind::kGpu))
+    for (const int nic : nics)
+      if (survey.road(gpu, nic) == nullptr) return true;
+  return false;
+}
+
+// Why no rule on GPUs and NICs can be applied; nothing where it can.
+std::optional<RuleAnswer> not_applicable(const Survey& survey, const std::vector<int>& nics) {
+  if (survey.of(Kind::kGpu).empty()) {
+    if (survey.is_whole_machine()) return RuleAnswer{.idle = "no GPU"};
+    return RuleAnswer{.unknown = "it shows no GPU"};
+  }
+  if (nics.empty()) return RuleAnswer{.unknown = "it shows no NIC"};
+  if (survey.roads.empty() || is_cut(survey, nics))
+    return RuleAnswer{.unknown = "pairs of GPU and NIC are missing"};
+  return std::nullopt;
+}
+
+// It has NVLink to a GPU that is near a NIC.
+bool is_relayed(const Survey& survey, int gpu, const std::vector<int>& nics) {
+  for (const int other : survey.of(Kind::kGpu)) {
+    const Road* road = other == gpu ? nullptr : survey.road(gpu, other);
+    if (road != nullptr && road->type == PathType::kNvl &&
+        nearest(survey, other, nics) <= PathType::kPxb)
+      return true;
+  }
+  return false;
+}
+
+bool has_rdma(const Survey& survey, const std::vector<int>& nics) {
+  return std::any_of(nics.begin(), nics.end(), [&](int nic) {
+    return survey.device(nic).gdr.value_or(true) || port_of(survey, survey.device(nic)) != nullptr;
+  });
+}
+
+// What the GPUs without a near NIC get.
+std::string consequence(const Survey& survey, const std::vector<int>& far,
+                        const std::vector<int>& nics) {
+  if (!has_rdma(survey, nics))
+    return "NCCL drives these NICs by sockets, through host memory in any case";
+  std::vector<int> relayed;
+  std::vector<int> left;
+  for (const int gpu : far) (is_relayed(survey, gpu, nics) ? relayed : left).push_back(gpu);
+  const char* kRelayed =
+      "by default only an NVLink neighbour beside a NIC gives {} GPUDirect RDMA "
+      "(PXN)";
+  const char* kLeft = "NCCL uses no GPUDirect RDMA {} by default";
+  if (left.empty()) return fmt::format(fmt::runtime(kRelayed), "them");
+  if (relayed.empty()) return fmt::format(fmt::runtime(kLeft), "there");
+  return fmt::format(fmt::runtime(kRelayed), names_of(survey, relayed)) + "; " +
+         fmt::format(fmt::runtime(kLeft), "on " + names_of(survey, left));
+}
+
+std::string have(std::size_t count, std::size_t of) {
+  return fmt::format("{} of {} GPU{} {}", count, of, of == 1 ? "" : "s",
+                     count == 1 ? "has" : "have");
+}
+
+// The reading of the port itself before what a topology file says.
+std::optional<Bandwidth> rate_of(const Survey& survey, int nic) {
+  const SurveyDevice& device = survey.device(nic);
+  const RdmaPortFacts* port = port_of(survey, device);
+  return port != nullptr && port->rate ? port->rate : device.port;
+}
+
+// Ports that should be alike, by rate in Mb/s; a port that is down has no rate of its own.
+struct Group {
+  std::string what = {};                                   // "ports beside GPUs"
+  std::map<int, std::pair<std::string, long>> ports = {};  // place, name, rate
+};
+
+Group ports_beside_gpus(const Survey& survey) {
+  Group group{.what = "ports beside GPUs"};
+  for (const auto& [nic, gpus] : nics_beside_gpus(survey)) {
+    const auto rate = rate_of(survey, nic);
+    if (!rate || survey.device(nic).port_state == "DOWN") continue;
+    group.ports[nic] = {survey.device(nic).name, std::lround(rate->in_Gbps() * 1000)};
+  }
+  return group;
+}
+
+// Active ports of one card model and link layer, where no GPU says which of them matter.
+std::vector<Group> ports_of_models(const Survey& survey) {
+  std::map<std::string, Group> groups;
+  int place = 0;
+  for (const RdmaPortFacts& port : survey.facts.rdma_ports) {
+    if (port.model.empty() || !port.rate || !port.is_active()) continue;
+    Group& group = groups[port.model + port.link_layer];
+    group.what = fmt::format("active ports of {}", port.model);
+    group.ports[place++] = {port.device, std::lround(port.rate->in_Gbps() * 1000)};
+  }
+  std::vector<Group> all;
+  for (auto& [model, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+long most_common_rate(const Group& group) {
+  std::map<long, int> counts;
+  for (const auto& [place, port] : group.ports) ++counts[port.second];
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+core::Evidence port_evidence(const Survey& survey, const std::string& name) {
+  for (const RdmaPortFacts& port : survey.facts.rdma_ports)
+    if (port.device == name && port.rate) return port.from;
+  for (std::size_t i = 0; i < survey.devices.size(); ++i)
+    if (survey.devices[i].name == name) return evidence_of(survey, static_cast<int>(i), name);
+  return {survey.source, {}, name};
+}
+
+// A GPU has no other port beside it that runs at the usual rate.
+bool is_missed(const Survey& survey, int nic, const Group& group, long usual) {
+  const auto beside = nics_beside_gpus(survey);
+  const auto own = beside.find(nic);
+  if (own == beside.end()) return true;  // no GPU is known
+  return std::any_of(own->second.begin(), own->second.end(), [&](int gpu) {
+    return std::none_of(group.ports.begin(), group.ports.end(), [&](const auto& other) {
+      const Road* road = survey.road(gpu, other.first);
+      return other.second.second >= usual && road != nullptr && road->type <= PathType::kPxb;
+    });
+  });
+}
+
+// Half or less of what three quarters of the group run at.
+std::vector<Finding> slow_ports(const Survey& survey, const Group& group) {
+  std::vector<Finding> findings;
+  if (group.ports.size() < 3) return findings;
+  const long usual = most_common_rate(group);
+  for (const auto& [place, port] : group.ports) {
+    const auto& [name, rate] = port;
+    if (rate * 2 > usual || !is_missed(survey, place, group, usual)) continue;
+    Finding finding = core::make_finding(
+        "topo.port-slow",
+        fmt::format("{} runs at {} Gb/s, the other {} at {} Gb/s", name,
+                    core::format_number(static_cast<double>(rate) / 1000), group.what,
+                    core::format_number(static_cast<double>(usual) / 1000)));
+    finding.expected = core::figure(Bandwidth::from_Gbps(static_cast<double>(usual) / 1000),
+                                    Basis::kRead, "the other " + group.what);
+    finding.observed = core::figure(Bandwidth::from_Gbps(static_cast<double>(rate) / 1000),
+                                    Basis::kRead, "rate of the port");
+    finding.evidence = {port_evidence(survey, name)};
+    finding.confidence = Confidence::kLikely;
+    finding.next = {"mlxlink -d " + name, "ibstat " + name};
+    findings.push_back(std::move(finding));
+  }
+  if (findings.size() * 4 > group.ports.size()) findings.clear();  // two kinds of ports
+  return findings;
+}
+
+}  // namespace
+
+std::vector<int> usable_nics(const Survey& survey) {
+  const std::vector<int> all = survey.of(Kind::kNic);
+  const bool knows_rdma = std::any_of(all.begin(), all.end(), [&](int nic) {
+    return port_of(survey, survey.device(nic)) != nullptr;
+  });
+  std::vector<int> usable;
+  for (const int nic : all) {
+    const SurveyDevice& device = survey.device(nic);
+    const bool is_plain = knows_rdma && port_of(survey, device) == nullptr;
+    if (!is_plain && !is_virtio(survey, device)) usable.push_back(nic);
+  }
+  return usable;
+}
+
+std::map<int, std::vector<int>> nics_beside_gpus(const Survey& survey) {
+  std::map<int, std::vector<int>> beside;
+  for (const int nic : usable_nics(survey))
+    for (const int gpu : survey.of(Kind::kGpu))
+      if (const Road* road = survey.road(gpu, nic); road != nullptr && road->type <= PathType::kPxb)
+        beside[nic].push_back(gpu);
+  return beside;
+}
+
+RuleAnswer nic_reached(const Survey& survey) {
+  const std::vector<int> nics = survey.of(Kind::kNic);
+  if (auto answer = not_applicable(survey, nics)) return *answer;
+  RuleAnswer answer;
+  for (const int gpu : survey.of(Kind::kGpu)) {
+    if (nearest(survey, gpu, nics) != PathType::kDis) continue;
+    Finding finding = core::make_finding("topo.gpu-without-nic",
+                                         fmt::format("{} reaches no NIC", survey.device(gpu).name));
+    finding.evidence = {evidence_of(survey, gpu, survey.device(gpu).bus_id)};
+    finding.confidence = Confidence::kCertain;
+    finding.next = {"nvidia-smi topo -m", "ibv_devinfo -l"};
+    answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({gpu, Blame::Part::kDevice});
+  }
+  return answer;
+}
+
+// Far GPUs are a fault where NICs enough for all GPUs are near others, or where three quarters of
+// the GPUs have a near NIC of their own; else the box is built so.
+RuleAnswer nic_near(const Survey& survey) {
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  const std::vector<int> nics = usable_nics(survey);
+  if (auto answer = not_applicable(survey, nics)) return *answer;
+  std::vector<int> far;
+  for (const int gpu : gpus)
+    if (is_far(nearest(survey, gpu, nics))) far.push_back(gpu);
+  if (far.empty()) return {};
+  const std::size_t beside = nics_beside_gpus(survey).size();
+  const std::size_t near = gpus.size() - far.size();
+  const bool is_lone = near >= 3 && near * 4 >= gpus.size() * 3 && beside >= near;
+  const bool is_misplaced = beside >= gpus.size() || is_lone;
+  const std::string who = fmt::format("{} no NIC at PXB or nearer ({})",
+                                      have(far.size(), gpus.size()), names_of(survey, far));
+  const std::string text =
+      !is_misplaced ? who + ": " + consequence(survey, far, nics)
+      : is_lone     ? fmt::format("{}, each of the other {} has one of its own", who, near)
+                    : fmt::format("{}, although {} NICs are near other GPUs", who, beside);
+  Finding finding =
+      core::make_finding(is_misplaced ? "topo.nic-misplaced" : "topo.gpu-nic-far", text);
+  const int example = far.front();
+  for (const int nic : nics)
+    if (const Road* road = survey.road(example, nic); road != nullptr && finding.evidence.empty())
+      finding.evidence = {evidence_of(survey, example,
+                                      fmt::format("{} - {}: {}", survey.device(example).name,
+                                                  survey.device(nic).name, road->printed))};
+  finding.confidence = Confidence::kCertain;
+  finding.next = {"comm-probe explain PXB", "lspci -tv"};
+  RuleAnswer answer{.findings = {std::move(finding)}};
+  if (is_misplaced)
+    for (const int gpu : far) answer.blamed.push_back({gpu, Blame::Part::kDevice});
+  return answer;
+}
+
+RuleAnswer nic_shared(const Survey& survey) {
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  const std::vector<int> nics = usable_nics(survey);
+  if (auto answer = not_applicable(survey, nics)) return *answer;
+  if (gpus.size() < 2) return {.idle = "one GPU"};
+  std::vector<int> shared;
+  for (const auto& [nic, near] : nics_beside_gpus(survey)) shared.push_back(nic);
+  const bool are_near = !shared.empty();
+  if (!are_near) shared = nics;
+  if (shared.size() >= gpus.size()) return {};
+  Finding finding = core::make_finding(
+      "topo.nic-shared",
+      fmt::format("{} GPUs share {} NIC{}{}: each GPU has {} of a NIC when all send", gpus.size(),
+                  shared.size(), shared.size() == 1 ? "" : "s",
+                  are_near && shared.size() < nics.size() ? " at PXB or nearer" : "",
+                  core::format_number(static_cast<double>(shared.size()) /
+                                      static_cast<double>(gpus.size()))));
+  finding.evidence = {evidence_of(survey, gpus.front(), names_of(survey, shared))};
+  finding.confidence = Confidence::kCertain;
+  if (survey.machine && survey.kind == "nccl-topology")
+    finding.next = {"comm-probe nccl plan --topo " + survey.source + " --nodes 2"};
+  return {.findings = {std::move(finding)}};
+}
+
+RuleAnswer nic_fits_slot(const Survey& survey) {
+  // All ports of one card go through its slot.
+  std::map<std::pair<int, std::string>, std::pair<Bandwidth, int>> ports;
+  bool knows_slot = false;
+  bool knows_rate = false;
+  for (const int nic : survey.of(Kind::kNic)) {
+    const SurveyDevice& device = survey.device(nic);
+    knows_slot = knows_slot || device.slot_effective;
+    knows_rate = knows_rate || device.port;
+    if (!device.port || !device.slot_effective) continue;
+    auto& [sum, first] =
+        ports.emplace(std::pair{device.host, device.bus_id}, std::pair{Bandwidth{}, nic})
+            .first->second;
+    sum = sum + *device.port;
+  }
+  if (ports.empty())
+    return {.unknown = knows_slot   ? "it shows no port rates"
+                       : knows_rate ? "it shows no slot widths"
+                                    : "it shows no slot widths and no port rates"};
+  RuleAnswer answer;
+  for (const auto& [card, port] : ports) {
+    const std::string& bus_id = card.second;
+    const SurveyDevice& device = survey.device(port.second);
+    if (port.first <= *device.slot_effective) continue;
+    Finding finding = core::make_finding(
+        "topo.nic-wider-than-slot",
+        fmt::format("NIC {} ({}) carries {:.4g} GB/s, its slot ({} x{}) {:.4g} GB/s", device.name,
+                    bus_id, port.first.in_GBps(), device.slot.speed, device.slot.width,
+                    device.slot_effective->in_GBps()));
+    finding.expected = core::figure(port.first, Basis::kRead, "port rate of the NIC");
+    finding.observed = core::figure(*device.slot_effective, Basis::kComputed,
+                                    "PCIe link after packet overhead at MPS 256");
+    finding.evidence = {evidence_of(
+        survey, port.second,
+        fmt::format("link_speed {}, link_width {}", device.slot.speed, device.slot.width))};
+    finding.next = {"lspci -vv -s " + bus_id};
+    answer.findings.push_back(std::move(finding));
+    answer.blamed.push_back({port.second, Blame::Part::kSlot});
+  }
+  return answer;
+}
+
+RuleAnswer ports_alike(const Survey& survey) {
+  const Group beside = ports_beside_gpus(survey);
+  std::vector<Group> groups = {beside};
+  if (beside.ports.empty()) groups = ports_of_models(survey);
+  RuleAnswer answer;
+  bool is_known = false;
+  for (const Group& group : groups) {
+    is_known = is_known || group.ports.size() >= 3;
+    for (Finding& finding : slow_ports(survey, group))
+      answer.findings.push_back(std::move(finding));
+  }
+  if (!is_known) return {.unknown = "fewer than three ports with known rates that should be alike"};
+  for (const Finding& finding : answer.findings)
+    for (const int nic : survey.of(Kind::kNic))
+      if (finding.summary.starts_with(survey.device(nic).name + " "))
+        answer.blamed.push_back({nic, Blame::Part::kDevice});
+  return answer;
+}
+
+}  // namespace comm_probe::diagnose

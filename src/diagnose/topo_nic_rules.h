@@ -1,0 +1,26 @@
+// Rules on NICs and the GPUs they serve. A NIC counts where NCCL may use it beside the others:
+// where RDMA ports are known, an interface without one, and the network device of a virtual
+// machine, do not.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "diagnose/topo_rules.h"
+
+namespace comm_probe::diagnose {
+
+RuleAnswer nic_reached(const topology::Survey& survey);
+RuleAnswer nic_near(const topology::Survey& survey);
+RuleAnswer nic_shared(const topology::Survey& survey);
+RuleAnswer nic_fits_slot(const topology::Survey& survey);
+// A port beside a GPU that runs at half or less of what the ports beside the other GPUs run at; or
+// an RDMA port below the others of the same card model.
+RuleAnswer ports_alike(const topology::Survey& survey);
+
+// The NICs that count.
+std::vector<int> usable_nics(const topology::Survey& survey);
+// Of those the ones at PXB or nearer to a GPU, each with its GPUs.
+std::map<int, std::vector<int>> nics_beside_gpus(const topology::Survey& survey);
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,111 @@
+#include "nccl/direct_talk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace comm_probe::nccl {
+namespace {
+
+using topology::HostFacts;
+using topology::PathType;
+using topology::PciFunction;
+
+// Of bridges that stand inside a switch, or of which the source does not say where they stand.
+Hindrance acs_of(const HostFacts& facts) {
+  int known = 0;
+  int redirecting = 0;
+  const auto count = [&](const topology::AccessControl& control) {
+    ++known;
+    redirecting += control.redirects() ? 1 : 0;
+  };
+  for (const PciFunction& function : facts.functions)
+    if (function.access_control && function.kind == PciFunction::Kind::kBridge &&
+        function.above != "")
+      count(*function.access_control);
+  for (const auto& unnamed : facts.unnamed_access_controls) count(unnamed.value);
+  if (known == 0)
+    return {"PCIe ACS", Passage::kUnknown,
+            "the source shows no ACSCtl of a switch (root only: lspci -vvv, topo record)"};
+  if (redirecting == 0)
+    return {"PCIe ACS", Passage::kClear,
+            fmt::format("none of {} bridges redirects peer traffic", known)};
+  return {"PCIe ACS", Passage::kHindered,
+          fmt::format("{} of {} bridges redirect peer traffic: what should stay below a switch "
+                      "goes up to the root complex",
+                      redirecting, known)};
+}
+
+Hindrance iommu_of(const HostFacts& facts) {
+  if (!facts.iommu)
+    return {"IOMMU", Passage::kUnknown, "the source shows no mode (/sys/kernel/iommu_groups)"};
+  if (facts.iommu->value == topology::IommuMode::kTranslated)
+    return {"IOMMU", Passage::kHindered,
+            "it translates addresses: P2P and GPUDirect RDMA over PCIe are slow, wrong or hang"};
+  return {"IOMMU", Passage::kClear, iommu_mode_name(facts.iommu->value)};
+}
+
+Hindrance container_of(const HostFacts& facts) {
+  if (!facts.container)
+    return {"container", Passage::kUnknown, "the source does not say whether this is one"};
+  if (!facts.container->value) return {"container", Passage::kClear, "none"};
+  return {"container", Passage::kUnknown,
+          "ranks in one container talk directly; ranks in several need the same /dev/shm and host "
+          "name (--ipc=host, --uts=host), else NCCL takes them for different hosts"};
+}
+
+bool is_below_a_switch(PathType distance) {
+  return distance == PathType::kPix || distance == PathType::kPxb || distance == PathType::kPxn;
+}
+
+bool is_over_pcie(PathType distance) {
+  return is_below_a_switch(distance) || distance == PathType::kPhb || distance == PathType::kSys ||
+         distance == PathType::kP2c;
+}
+
+}  // namespace
+
+const char* passage_name(Passage passage) {
+  switch (passage) {
+    case Passage::kClear:
+      return "clear";
+    case Passage::kHindered:
+      return "hindered";
+    case Passage::kUnknown:
+      return "not known";
+  }
+  return "";
+}
+
+Passage DirectTalk::passage(PathType distance) const {
+  if (!is_over_pcie(distance)) return Passage::kClear;
+  const Passage by_acs = is_below_a_switch(distance) ? acs.passage : Passage::kClear;
+  for (const Passage worst : {Passage::kHindered, Passage::kUnknown})
+    if (by_acs == worst || iommu.passage == worst) return worst;
+  return Passage::kClear;
+}
+
+std::string DirectTalk::clause(PathType distance) const {
+  const Passage whole = passage(distance);
+  if (whole == Passage::kClear) return "";
+  std::string names;
+  if (is_below_a_switch(distance) && acs.passage == whole) names = "ACS";
+  if (iommu.passage == whole) names += names.empty() ? "IOMMU" : ", IOMMU";
+  return whole == Passage::kHindered
+             ? fmt::format("but {} stands in the way", names)
+             : fmt::format("not known whether PCIe lets it pass: {} not read", names);
+}
+
+DirectTalk direct_talk(const HostFacts& facts) {
+  return {acs_of(facts), iommu_of(facts), container_of(facts)};
+}
+
+std::set<std::pair<int, int>> refused_pairs(const HostFacts& facts) {
+  std::set<std::pair<int, int>> refused;
+  for (const topology::PeerStatus& peer : facts.peers)
+    if ((peer.capability == 'r' || peer.capability == 'w') && peer.status != "OK")
+      refused.emplace(std::min(peer.from, peer.to), std::max(peer.from, peer.to));
+  return refused;
+}
+
+}  // namespace comm_probe::nccl

@@ -1,0 +1,279 @@
+// Faults that a paged engineer would be angry to miss, and alarms that would be false: a DGX H100
+// with one thing changed, through the program.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::string dgx() {
+  static const std::string xml = run_binary({"machines", "dgx-h100", "--topo"}).out;
+  return xml;
+}
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+std::string file(const std::string& name, const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / ("faults_" + name);
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+struct Checked {
+  int status = 0;
+  json document = {};
+  std::string text = {};
+
+  std::vector<std::string> wrong() const {  // ids of errors and warnings
+    std::vector<std::string> ids;
+    for (const auto& finding : document["findings"])
+      if (finding["severity"] != "info") ids.push_back(finding["id"]);
+    return ids;
+  }
+  json finding(const std::string& id) const {
+    for (const auto& finding : document["findings"])
+      if (finding["id"] == id) return finding;
+    ADD_FAILURE() << id << " in " << document["findings"];
+    return {};
+  }
+  json policy(const std::string& rule) const {
+    for (const auto& line : document["result"]["policy"])
+      if (line["rule"] == rule) return line;
+    ADD_FAILURE() << rule;
+    return {};
+  }
+  std::string outcome(const std::string& rule) const {
+    for (const auto& line : document["result"]["checked"])
+      if (line["rule"] == rule) return line["outcome"];
+    return "";
+  }
+};
+Checked check(const std::vector<std::string>& texts) {
+  std::vector<std::string> command = {"topo", "check"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    command.emplace_back("--from");
+    command.push_back(file(fmt::format("{}.txt", i), texts[i]));
+  }
+  Checked checked;
+  const BinaryRun people = run_binary(command);
+  command.emplace_back("--json");
+  const BinaryRun machine = run_binary(command);
+  EXPECT_EQ(people.status, machine.status) << people;
+  return {machine.status, json::parse(machine.out, nullptr, false), people.out};
+}
+
+std::string ibstat(int slow, int down, const char* model = "MT4129") {
+  std::string text;
+  for (int i = 0; i < 8; ++i)
+    text += fmt::format(
+        "CA 'mlx5_{0}'\n\tCA type: {4}\n\tPort 1:\n\t\tState: {1}\n\t\tPhysical state: {2}\n"
+        "\t\tRate: {3}\n\t\tLink layer: InfiniBand\n",
+        i, i == down ? "Down" : "Active", i == down ? "Polling" : "LinkUp", i == slow ? 200 : 400,
+        model);
+  return text;
+}
+
+TEST(Faults, HealthyIsQuiet) {
+  const Checked well = check({dgx(), ibstat(-1, -1)});
+  EXPECT_THAT(well.document["findings"], IsEmpty());
+  EXPECT_EQ(well.status, 0);
+}
+
+TEST(Faults, OnePortAtHalfRate) {
+  const Checked xml = check({with(dgx(), "speed=\"400000\"", "speed=\"200000\"")});
+  EXPECT_THAT(xml.wrong(), ElementsAre("topo.port-slow"));
+  EXPECT_EQ(xml.finding("topo.port-slow")["observed"]["value"], 25);
+  // the file says 400 for all, the port itself 200: found, and the contradiction said
+  const Checked both = check({dgx(), ibstat(2, -1)});
+  EXPECT_THAT(both.wrong(), ElementsAre("topo.port-slow"));
+  EXPECT_THAT(both.text, HasSubstr("its port rate is 400 Gb/s"));
+  EXPECT_THAT(check({ibstat(2, -1)}).wrong(), ElementsAre("topo.port-slow"));
+}
+
+TEST(Faults, APortBesideAGpuIsDown) {
+  const Checked down = check({dgx(), ibstat(-1, 4)});
+  EXPECT_THAT(down.wrong(), ElementsAre("topo.port-not-active"));
+  EXPECT_THAT(down.policy("NICs")["outcome"].get<std::string>(), Not(HasSubstr("mlx5_4")));
+  EXPECT_EQ(check({ibstat(-1, 4)}).status, 0);  // nobody says that it matters
+}
+
+TEST(Faults, AGpuWithoutTheNicThatTheOthersHave) {
+  std::string gone = dgx();
+  const std::size_t nic = gone.find("<pci busid=\"0000:12:00.0\"");
+  gone.erase(nic, gone.find("</pci>", nic) + 6 - nic);
+  const Checked found = check({gone});
+  EXPECT_THAT(found.wrong(), ElementsAre("topo.nic-misplaced"));
+  EXPECT_THAT(found.text, HasSubstr("1 of 8 GPUs has no NIC at PXB or nearer (GPU0)"));
+  EXPECT_THAT(found.text, HasSubstr("8 GPUs share 7 NICs: each GPU has 0.875 of a NIC"));
+}
+
+// A matrix of eight GPUs, all NV18 but for one pair.
+std::string matrix(const std::string& word, const std::string& back) {
+  std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\n";
+  for (int a = 0; a < 8; ++a) {
+    text += fmt::format("GPU{}", a);
+    for (int b = 0; b < 8; ++b)
+      text += a == b             ? "\tX"
+              : a == 3 && b == 7 ? "\t" + word
+              : a == 7 && b == 3 ? "\t" + back
+                                 : "\tNV18";
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Faults, OneWeakNvlinkPair) {
+  for (const char* back : {"NV17", "NV18"}) {  // both cells say so, or one
+    const Checked weak = check({matrix("NV17", back)});
+    EXPECT_THAT(weak.wrong(), ElementsAre("topo.nvlink-inactive"));
+    EXPECT_THAT(weak.text, HasSubstr("GPU3 - GPU7 has fewer NVLinks than the 18 of most pairs"));
+  }
+  const Checked lost = check({matrix("SYS", "SYS")});
+  EXPECT_THAT(lost.wrong(), ElementsAre("topo.nvlink-incomplete"));  // one pair, said once
+  EXPECT_THAT(lost.text, HasSubstr("GPU3 - GPU7 has no NVLink"));
+}
+
+// GPU0 has an NVLink neighbour beside the NIC, GPU2 has none.
+TEST(Faults, FarGpusAreToldApart) {
+  const Checked far =
+      check({"\tGPU0\tGPU1\tGPU2\tmlx5_0\nGPU0\tX\tNV4\tSYS\tSYS\nGPU1\tNV4\tX\tSYS\tPIX\n"
+             "GPU2\tSYS\tSYS\tX\tSYS\nmlx5_0\tSYS\tPIX\tSYS\tX\n"});
+  const std::string text = far.finding("topo.gpu-nic-far")["summary"];
+  EXPECT_THAT(text, HasSubstr("gives GPU0 GPUDirect RDMA (PXN)"));
+  EXPECT_THAT(text, HasSubstr("no GPUDirect RDMA on GPU2"));
+}
+
+// The command that the finding recommends must not make it vanish.
+TEST(Faults, AcsOfBridgesWithoutTheirBuses) {
+  const std::string header = "4a:00.0 PCI bridge: Broadcom / LSI PEX890xx PCIe Gen 5 Switch\n";
+  const std::string acs =
+      "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ "
+      "EgressCtrl- DirectTrans-\n";
+  const Checked alone = check({header + acs});
+  EXPECT_THAT(alone.wrong(), ElementsAre("topo.acs-redirects"));
+  EXPECT_THAT(check({dgx(), header + acs}).wrong(), ElementsAre("topo.acs-redirects"));
+  // ACS of an endpoint says nothing of bridges
+  const Checked nic = check({dgx(), "4b:00.0 Infiniband controller: Mellanox MT2910\n" + acs});
+  EXPECT_THAT(nic.outcome("switches pass peer traffic (ACS)"), HasSubstr("not known"));
+}
+
+std::string nic_stanza(const std::string& bus, const char* capability, const char* status) {
+  return fmt::format(
+      "{}:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n"
+      "\tLnkCap:\tPort #0, {}\n\t\tLnkSta:\t{}\n",
+      bus, capability, status);
+}
+
+TEST(Faults, OneEndOfALinkProvesNothing) {
+  const char* kCan = "Speed 32GT/s, Width x16";
+  const Checked alone = check({nic_stanza("01", kCan, "Speed 32GT/s, Width x8 (downgraded)")});
+  EXPECT_THAT(alone.wrong(), IsEmpty());
+  EXPECT_EQ(alone.finding("topo.link-degraded")["confidence"], "possible");
+  std::string eight = nic_stanza("01", kCan, "Speed 16GT/s (downgraded), Width x16");
+  for (int i = 2; i < 9; ++i) eight += nic_stanza(fmt::format("{:02x}", i), kCan, kCan);
+  const Checked odd = check({eight});
+  EXPECT_THAT(odd.wrong(), ElementsAre("topo.link-degraded"));
+  const auto finding = odd.finding("topo.link-degraded");
+  EXPECT_EQ(finding["expected"]["value"], 32);  // GT/s, for the width is whole
+  EXPECT_EQ(finding["observed"]["value"], 16);
+  EXPECT_EQ(finding["observed"]["unit"], "GT/s");
+}
+
+TEST(Faults, TheDriverRefusesOnePair) {
+  std::string refused = matrix("CNS", "CNS");
+  for (std::size_t at = 0; (at = refused.find("NV18", at)) != std::string::npos;)
+    refused.replace(at, 4, "OK");
+  const Checked named = check({dgx(), "$ nvidia-smi topo -p2p r\n" + refused});
+  EXPECT_THAT(named.wrong(), ElementsAre("topo.p2p-refused"));
+  EXPECT_THAT(named.text, HasSubstr("NCCL would refuse this machine"));
+  EXPECT_FALSE(named.document["result"].contains("policy"));
+  const Checked unnamed = check({dgx(), refused});
+  EXPECT_EQ(unnamed.status, 5);
+  EXPECT_THAT(unnamed.text, HasSubstr("topo.p2p-unnamed"));
+}
+
+TEST(Faults, AGuestOnBus00IsNotTrusted) {
+  const Checked guest =
+      check({"00:02.0 Ethernet controller: Red Hat, Inc. Virtio network device\n"
+             "00:06.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB]\n"
+             "00:07.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB]\n"
+             "00:09.0 Infiniband controller: Mellanox Technologies MT28908\n"});
+  guest.finding("topo.vm-hides-tree");
+  EXPECT_THAT(guest.finding("topo.nic-shared")["summary"].get<std::string>(),
+              HasSubstr("2 GPUs share 1 NIC"));
+  EXPECT_EQ(guest.status, 5);
+}
+
+TEST(Faults, NothingToJudgeIsNotWell) {
+  const Checked nothing =
+      check({"available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 100 MB\n"
+             "node 1 cpus: 2 3\nnode 1 size: 100 MB\n"});
+  EXPECT_EQ(nothing.status, 5);
+  EXPECT_THAT(nothing.text, HasSubstr("topo.nothing-judged"));
+  const Checked rank = check({with(dgx(), " rank=\"3\"", "")});
+  EXPECT_EQ(rank.status, 5);
+  EXPECT_THAT(rank.text, HasSubstr("has gpu 0000:41:00.0"));
+}
+
+// ACS, IOMMU, container: NCCL's decision stands, with what kernel and firmware make of it.
+TEST(Faults, PolicySaysWhatWasNotRead) {
+  const Checked bare = check({dgx()});
+  EXPECT_THAT(bare.policy("GPUDirect RDMA")["reason"].get<std::string>(),
+              HasSubstr("not known whether PCIe lets it pass: ACS, IOMMU not read"));
+  EXPECT_THAT(bare.policy("P2P")["reason"].get<std::string>(), Not(HasSubstr("not known")));
+  for (const char* rule : {"PCIe ACS", "IOMMU", "container"})
+    EXPECT_EQ(bare.policy(rule)["outcome"], "not known") << rule;
+  const Checked on = check({dgx(),
+                            "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ "
+                            "UpstreamFwd+ EgressCtrl- DirectTrans-\n"});
+  EXPECT_EQ(on.policy("PCIe ACS")["outcome"], "hindered");
+  EXPECT_THAT(on.policy("GPUDirect RDMA")["reason"].get<std::string>(),
+              HasSubstr("but ACS stands in the way"));
+}
+
+TEST(Faults, PlanGivesTheReasonOfEveryPair) {
+  const std::string machine = file("dgx.xml", dgx());
+  const BinaryRun run = run_binary({"nccl", "plan", "--topo", machine, "--nodes", "2", "--json"});
+  const json paths = json::parse(run.out)["result"]["paths"];
+  const json& reasons = paths["reasons"];
+  EXPECT_EQ(reasons["p2p"].size(), 56U);
+  EXPECT_EQ(reasons["gdr"].size(), 128U);
+  EXPECT_EQ(reasons["host"][0]["passage"], "not known");
+  EXPECT_EQ(reasons["p2p"][0]["passage"], "clear");  // NVLink is not concerned
+  EXPECT_EQ(reasons["gdr"][0], (json{{"from", "GPU0"},
+                                     {"to", "mlx5_0"},
+                                     {"direction", "receive"},
+                                     {"allowed", true},
+                                     {"passage", "not known"},
+                                     {"reason", "distance PIX is within the level PXB"}}));
+}
+
+// Rails of a domain of several hosts are those of the plugin's index.
+TEST(Faults, RailsOfAnNvlinkDomain) {
+  const std::filesystem::path rack =
+      std::filesystem::path(COMM_PROBE_SHARED) / "data/oracle/gb200-nvl72/system.xml";
+  if (!std::filesystem::exists(rack)) GTEST_SKIP() << "no " << rack;
+  const BinaryRun run = run_binary({"topo", "check", "--from", rack.string()});
+  EXPECT_THAT(run.out, HasSubstr("4 rails; of 5184 sends between GPUs of two nodes 1296 direct, "
+                                 "3888 by a\n"));
+  EXPECT_THAT(run.out, HasSubstr("and 56 more"));
+  EXPECT_LT(lines_of(run.out).size(), 60U) << run;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
