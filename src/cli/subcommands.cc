@@ -7,6 +7,7 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_machines(root, shell);
   add_topo(root, shell);
   add_nccl(root, shell);
+  add_log(root, shell);
   add_link(root, shell);
   add_run(root, shell);
   add_bench(root, shell);

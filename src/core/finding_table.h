@@ -60,6 +60,8 @@ std::span<const CaveatEntry> nccl_caveats();
 std::span<const FindingEntry> plan_findings();
 std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
+std::span<const FindingEntry> log_findings();
+std::span<const CaveatEntry> log_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();

@@ -1,0 +1,148 @@
+// `log FILE...`: what NCCL's debug output says happened, and what went wrong first.
+#include "diagnose/log.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/log_view.h"
+#include "cli/subcommands.h"
+#include "core/finding_table.h"
+#include "core/input.h"
+#include "nccl/readers/debug_log_reader.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::Result;
+
+struct LogRequest {
+  std::vector<std::string> paths = {};
+};
+
+struct LogInputs {
+  nccl::DebugLog log = {};
+  std::vector<core::InputRecord> records = {};
+  std::vector<core::Caveat> caveats = {};
+};
+
+// Whether a text can be a log at all; a picture or an archive below a directory is none.
+bool may_be_text(core::Input& input) {
+  const core::ContentClass kind = core::classify_content(input.head());
+  return kind == core::ContentClass::kText || kind == core::ContentClass::kJson ||
+         kind == core::ContentClass::kXml;
+}
+
+core::Error no_log(const std::string& name, core::Input& input) {
+  return core::input_error(
+      fmt::format("{}: {} holds no line of NCCL", name, core::describe_content(input.head())),
+      "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+}
+
+class LogReading {
+ public:
+  // Nothing where the file was read. Every further reader of log lines is fed in the same loop.
+  std::optional<core::Error> read(const std::string& path) {
+    auto input = core::Input::open(path);
+    if (!input) return input.error();
+    if (auto error = input->unreadable()) return error;
+    if (!may_be_text(*input)) return no_log(input->name(), *input);
+    reader_.begin_file(input->name());
+    core::LineReader lines(*input);
+    for (core::Line line; lines.next(line);) reader_.add(line);
+    names_.push_back(input->name());
+    return lines.error();
+  }
+  std::size_t files() const { return names_.size(); }
+  nccl::DebugLog finish() { return reader_.finish(); }
+
+ private:
+  nccl::DebugLogReader reader_;
+  std::vector<std::string> names_ = {};
+};
+
+void add_caveat(LogInputs& inputs, const char* id, std::string missing, const char* effect,
+                bool limits) {
+  inputs.caveats.push_back(core::make_caveat(id, std::move(missing), effect, limits));
+}
+
+Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
+  LogInputs inputs;
+  LogReading reading;
+  std::vector<bool> named;
+  for (const std::string& path : paths) {
+    const auto files = core::expand_paths({path});
+    if (!files) return files.error();
+    const bool is_named = files->size() == 1 && files->front() == path;
+    for (const std::string& file : *files) {
+      const std::size_t before = reading.files();
+      const auto error = reading.read(file);
+      if (error && is_named && paths.size() == 1 && reading.files() == before) return *error;
+      if (error && (is_named || reading.files() > before))
+        add_caveat(inputs, "input.unreadable", error->one_line(), "the rest was read", true);
+      if (reading.files() > before) named.push_back(is_named);
+    }
+  }
+  inputs.log = reading.finish();
+  std::size_t passed_over = 0;
+  for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
+    const std::string& file = inputs.log.files[i];
+    if (inputs.log.nccl_lines_of_file[i] > 0)
+      inputs.records.push_back({file, "nccl-log"});
+    else if (named[i])
+      add_caveat(inputs, "input.unreadable", file + ": holds no line of NCCL", "it says nothing",
+                 true);
+    else
+      ++passed_over;
+  }
+  if (inputs.records.empty())
+    return core::input_error(fmt::format("{}: no line of NCCL in it", paths.front()),
+                             "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+  if (passed_over > 0)
+    add_caveat(
+        inputs, "input.passed-over",
+        fmt::format("{} file{} without a line of NCCL", passed_over, passed_over == 1 ? "" : "s"),
+        "they were passed over", false);
+  return inputs;
+}
+
+int show_log(const Shell& shell, const LogRequest& request) {
+  const auto inputs = read_logs(request.paths);
+  if (!inputs) return shell.fail(inputs.error());
+  Document document{.command = "log"};
+  document.inputs = inputs->records;
+  document.caveats = inputs->caveats;
+  diagnose::Judgement judgement = diagnose::judge_log(inputs->log);
+  document.verdict = diagnose::log_verdict(inputs->log, judgement);
+  document.findings = std::move(judgement.findings);
+  document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
+                          judgement.caveats.end());
+  if (shell.json()) {
+    document.result = log_json(inputs->log);
+  } else {
+    document.body = log_blocks(inputs->log);
+    if (shell.explain()) document.details = log_details(inputs->log);
+  }
+  return shell.finish(document);
+}
+
+}  // namespace
+
+void add_log(CLI::App& root, Shell& shell) {
+  CLI::App* app = root.add_subcommand("log", "what NCCL's debug output says, and what failed first")
+                      ->group("Look");
+  auto request = std::make_shared<LogRequest>();
+  app->add_option("FILE", request->paths,
+                  "output of a job with NCCL_DEBUG=INFO or WARN, of any number of ranks; a "
+                  "directory; - for standard input")
+      ->required();
+  app->footer(
+      "Example:\n  NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%h.%p.log torchrun ... train.py\n"
+      "  comm-probe log /tmp/nccl.*.log");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return show_log(shell, *request); }); });
+}
+
+}  // namespace comm_probe::cli

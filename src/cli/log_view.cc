@@ -1,0 +1,279 @@
+#include "cli/log_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Block;
+using core::Column;
+using nccl::DebugLog;
+using nccl::LogComm;
+using nccl::LogPhase;
+
+constexpr std::size_t kMostSettings = 12;
+constexpr std::size_t kMostComms = 8;  // rows of the table
+constexpr std::size_t kMostRows = 24;  // of details
+
+std::string plural(std::uint64_t count, const char* word) {
+  const bool hisses = std::string_view(word).ends_with('s');
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : hisses ? "es" : "s");
+}
+
+std::size_t named_hosts(const DebugLog& log) {
+  return static_cast<std::size_t>(std::count_if(log.hosts.begin(), log.hosts.end(),
+                                                [](const auto& name) { return !name.empty(); }));
+}
+
+std::size_t named_processes(const DebugLog& log) {
+  return static_cast<std::size_t>(
+      std::count_if(log.processes.begin(), log.processes.end(), [&](const auto& process) {
+        return !log.hosts[static_cast<std::size_t>(process.host)].empty();
+      }));
+}
+
+// "IB (16 processes), Socket (1)"
+std::string facts_text(const std::vector<nccl::LogFact>& facts) {
+  std::string text;
+  for (std::size_t i = 0; i < facts.size() && i < 4; ++i)
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", facts[i].text,
+                        facts[i].count > 1 ? fmt::format(" (said {} times)", facts[i].count) : "");
+  return facts.size() > 4 ? text + fmt::format(" and {} more", facts.size() - 4) : text;
+}
+
+std::string versions_text(const DebugLog& log) {
+  std::set<std::string> versions;
+  for (const nccl::LogFact& fact : log.versions) versions.insert(fact.text);
+  std::string text = fmt::format("{}", fmt::join(versions, ", "));
+  if (!log.drivers.empty()) text += fmt::format("; driver for CUDA {}", log.drivers.front().text);
+  return text;
+}
+
+std::string nics_text(const nccl::LogNicList& list) {
+  std::string text;
+  for (std::size_t i = 0; i < list.nics.size() && i < 8; ++i)
+    text += (i == 0 ? "" : " ") + list.nics[i].name;
+  if (list.nics.size() > 8) text += fmt::format(" and {} more", list.nics.size() - 8);
+  if (!list.nics.empty() && !list.nics.front().link.empty())
+    text += fmt::format(" ({})", list.nics.front().link);
+  return text + (list.hosts.size() > 1 ? fmt::format(" on {} hosts", list.hosts.size()) : "");
+}
+
+std::string gdr_text(const DebugLog& log) {
+  std::uint64_t gdr = 0, plain = 0, enabled = 0, disabled = 0;
+  for (const nccl::LogProcess& process : log.processes) {
+    gdr += process.gdr_edges;
+    plain += process.plain_edges;
+  }
+  for (const nccl::LogHcaGdr& hca : log.hca_gdr) {
+    enabled += hca.enabled > 0 ? 1 : 0;
+    disabled += hca.disabled > 0 ? 1 : 0;
+  }
+  std::string text;
+  if (enabled + disabled > 0)
+    text = fmt::format("NICs: {} enabled, {} disabled", enabled, disabled);
+  if (gdr + plain > 0)
+    text +=
+        fmt::format("{}{} of {} network connections", text.empty() ? "" : "; ", gdr, gdr + plain);
+  const auto version = log.version();
+  for (const nccl::LogPairGdr& pair : log.pair_gdr)
+    if (version)
+      text += fmt::format("; {} at {} ({} pairs, limit {})", pair.is_enabled ? "on" : "off",
+                          nccl::log_path_name(pair.distance, *version), pair.count,
+                          nccl::log_path_name(pair.limit, *version));
+  return text;
+}
+
+std::string settings_text(const DebugLog& log) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const nccl::LogSetting& setting : log.settings) {
+    if (shown++ >= kMostSettings) continue;
+    text += fmt::format("{}{}={}{}", text.empty() ? "" : ", ", setting.name, setting.value,
+                        setting.by_plugin ? " (by the plugin)" : "");
+  }
+  return shown > kMostSettings ? text + fmt::format(" and {} more", shown - kMostSettings) : text;
+}
+
+// "P2P/CUMEM 224, NET/IB with GDR 64"
+std::string edges_text(const LogComm& comm) {
+  std::vector<const nccl::LogEdges*> kinds;
+  for (const nccl::LogEdges& edges : comm.edges) kinds.push_back(&edges);
+  std::sort(kinds.begin(), kinds.end(),
+            [](const auto* a, const auto* b) { return a->count > b->count; });
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size() && i < 3; ++i)
+    text += fmt::format("{}{}{} {}", i == 0 ? "" : ", ", kinds[i]->via, kinds[i]->gdr ? "+GDR" : "",
+                        kinds[i]->count);
+  return text;
+}
+
+struct CommRow {
+  std::size_t comms = 0;
+  std::uint64_t seen = 0;
+  std::uint64_t complete = 0;
+  std::uint64_t calls = 0;
+  double longest_init_s = 0;
+  const LogComm* example = nullptr;
+};
+
+// Communicators of one shape are one row.
+std::vector<CommRow> comm_rows(const DebugLog& log) {
+  std::vector<std::uint64_t> complete(log.comms.size());
+  for (const nccl::LogRank& rank : log.ranks)
+    if (rank.phase >= LogPhase::kComplete) ++complete[static_cast<std::size_t>(rank.comm)];
+  std::map<std::tuple<int, int, int>, CommRow> rows;
+  for (std::size_t i = 0; i < log.comms.size(); ++i) {
+    const LogComm& comm = log.comms[i];
+    CommRow& row = rows[{-comm.size, comm.nodes, comm.channels ? comm.channels->coll : 0}];
+    ++row.comms;
+    row.seen += static_cast<std::uint64_t>(comm.ranks_seen);
+    row.complete += complete[i];
+    row.calls += comm.calls;
+    row.longest_init_s = std::max(row.longest_init_s, comm.longest_init_s);
+    if (row.example == nullptr || comm.edges.size() > row.example->edges.size())
+      row.example = &comm;
+  }
+  std::vector<CommRow> all;
+  for (auto& [key, row] : rows) all.push_back(row);
+  return all;
+}
+
+std::string number_or_dash(int number) { return number > 0 ? std::to_string(number) : "-"; }
+
+core::Table comm_table(const std::vector<CommRow>& rows) {
+  core::Table table = {{{"communicators", Column::Align::kRight, 10},
+                        {"ranks", Column::Align::kRight, 10},
+                        {"nodes", Column::Align::kRight, 10},
+                        {"in log", Column::Align::kRight, 9},
+                        {"ready", Column::Align::kRight, 9},
+                        {"channels", Column::Align::kRight, 8},
+                        {"p2p", Column::Align::kRight, 3},
+                        {"init s", Column::Align::kRight, 5},
+                        {"connections", Column::Align::kLeft, 8}},
+                       {}};
+  for (const CommRow& row : rows) {
+    if (table.rows.size() >= kMostComms) break;
+    const LogComm& comm = *row.example;
+    const auto& channels = comm.channels;
+    table.rows.push_back(
+        {std::to_string(row.comms), number_or_dash(comm.size), number_or_dash(comm.nodes),
+         std::to_string(row.seen), std::to_string(row.complete),
+         channels ? std::to_string(channels->coll) : number_or_dash(comm.ring_count.value_or(0)),
+         channels && channels->p2p > 0 ? std::to_string(channels->p2p) : "-",
+         row.longest_init_s > 0 ? fmt::format("{:.2f}", row.longest_init_s) : "-",
+         edges_text(comm)});
+  }
+  return table;
+}
+
+core::Table graph_table(const LogComm& comm) {
+  static constexpr const char* kNames[] = {"",     "balanced tree", "split tree", "tree",
+                                           "ring", "NVLS",          "CollNet"};
+  core::Table table = {{{"search", Column::Align::kLeft},
+                        {"channels"},
+                        {"GB/s inside"},
+                        {"path", Column::Align::kLeft},
+                        {"GB/s to NIC"},
+                        {"path", Column::Align::kLeft},
+                        {"ranks"}},
+                       {}};
+  for (const nccl::LogGraph& graph : comm.graphs)
+    table.rows.push_back({graph.pattern > 0 && graph.pattern < 7 ? kNames[graph.pattern] : "?",
+                          std::to_string(graph.channels), fmt::format("{:g}", graph.bw_intra),
+                          graph.type_intra, fmt::format("{:g}", graph.bw_inter), graph.type_inter,
+                          std::to_string(graph.count)});
+  return table;
+}
+
+core::Table choice_table(const LogComm& comm) {
+  core::Table table = {{{"call", Column::Align::kLeft},
+                        {"bytes"},
+                        {"algorithm", Column::Align::kLeft},
+                        {"protocol", Column::Align::kLeft},
+                        {"channels"},
+                        {"times"}},
+                       {}};
+  for (const nccl::LogChoice& choice : comm.choices) {
+    if (table.rows.size() >= kMostRows) break;
+    table.rows.push_back(
+        {choice.function.empty() ? "-" : choice.function, std::to_string(choice.bytes),
+         choice.algorithm ? table_name(*choice.algorithm) : "?",
+         choice.protocol ? table_name(*choice.protocol) : "?",
+         choice.channels ? std::to_string(*choice.channels) : "-", std::to_string(choice.count)});
+  }
+  return table;
+}
+
+core::Table problem_table(const DebugLog& log) {
+  core::Table table = {{{"lines"},
+                        {"processes"},
+                        {"role", Column::Align::kLeft},
+                        {"first line", Column::Align::kLeft, 10}},
+                       {}};
+  for (const nccl::LogProblem& problem : log.problems) {
+    if (table.rows.size() >= kMostRows) break;
+    const char* role = problem.role == nccl::LogRole::kCause      ? "cause"
+                       : problem.role == nccl::LogRole::kFollowUp ? "follow-up"
+                                                                  : "harmless";
+    table.rows.push_back({std::to_string(problem.count), std::to_string(problem.process_count),
+                          role, problem.first.text});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Block> log_blocks(const DebugLog& log) {
+  core::KeyValues facts;
+  const auto row = [&](const char* name, std::string value) {
+    if (!value.empty()) facts.rows.emplace_back(name, std::move(value));
+  };
+  row("log", fmt::format("{} of NCCL in {}, from {} on {}", plural(log.nccl_lines, "line"),
+                         plural(log.files.size(), "file"), plural(named_processes(log), "process"),
+                         plural(named_hosts(log), "host")));
+  row("NCCL", versions_text(log));
+  row("network", facts_text(log.networks));
+  for (std::size_t i = 0; i < log.nic_lists.size() && i < 3; ++i)
+    row(log.nic_lists[i].is_socket ? "interfaces" : "NICs", nics_text(log.nic_lists[i]));
+  row("bootstrap", log.bootstraps.empty() ? "" : "over " + facts_text(log.bootstraps));
+  row("GPUDirect RDMA", gdr_text(log));
+  row("settings", settings_text(log));
+  std::vector<Block> blocks = {facts};
+  const auto rows = comm_rows(log);
+  if (rows.empty()) return blocks;
+  blocks.push_back(core::Heading{"Communicators"});
+  blocks.push_back(comm_table(rows));
+  if (rows.size() > kMostComms)
+    blocks.push_back(core::Paragraph{fmt::format(
+        "and {} more shapes; --json has every communicator", rows.size() - kMostComms)});
+  return blocks;
+}
+
+std::vector<Block> log_details(const DebugLog& log) {
+  std::vector<Block> blocks;
+  const auto most =
+      std::max_element(log.comms.begin(), log.comms.end(), [](const LogComm& a, const LogComm& b) {
+        return std::pair(a.choices.size() + a.graphs.size(), a.size) <
+               std::pair(b.choices.size() + b.graphs.size(), b.size);
+      });
+  if (most != log.comms.end() && !most->graphs.empty()) {
+    blocks.push_back(core::Heading{"Searches (per channel)"});
+    blocks.push_back(graph_table(*most));
+  }
+  if (most != log.comms.end() && !most->choices.empty()) {
+    blocks.push_back(core::Heading{"Choices"});
+    blocks.push_back(choice_table(*most));
+  }
+  if (!log.problems.empty()) {
+    blocks.push_back(core::Heading{"Warnings and notices"});
+    blocks.push_back(problem_table(log));
+  }
+  return blocks;
+}
+
+}  // namespace comm_probe::cli

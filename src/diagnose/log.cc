@@ -1,0 +1,88 @@
+#include "diagnose/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/finding_table.h"
+#include "diagnose/log_rules.h"
+
+namespace comm_probe::diagnose {
+
+using nccl::DebugLog;
+using nccl::LogRole;
+
+core::Evidence log_evidence(const DebugLog& log, const nccl::LogPlace& place) {
+  core::Evidence evidence;
+  if (place.file >= 0 && static_cast<std::size_t>(place.file) < log.files.size())
+    evidence.source = log.files[static_cast<std::size_t>(place.file)];
+  if (place.line > 0) evidence.line = place.line;
+  evidence.text = place.text;
+  return evidence;
+}
+
+core::Finding log_finding(const DebugLog& log, const char* id, std::string summary,
+                          const nccl::LogPlace& place) {
+  core::Finding finding = core::make_finding(id, std::move(summary));
+  if (place.file >= 0) finding.evidence.push_back(log_evidence(log, place));
+  return finding;
+}
+
+std::string hosts_text(const DebugLog& log, const std::vector<int>& hosts) {
+  std::vector<std::string> names;
+  for (const int host : hosts)
+    if (const std::string& name = log.hosts[static_cast<std::size_t>(host)]; !name.empty())
+      names.push_back(name);
+  if (names.empty()) return "an unnamed host";
+  if (names.size() == 1) return names[0];
+  if (names.size() == 2) return names[0] + " and " + names[1];
+  return fmt::format("{}, {} and {} more", names[0], names[1], names.size() - 2);
+}
+
+std::vector<int> ranks_of(const DebugLog& log, const std::vector<int>& processes) {
+  const std::set<int> wanted(processes.begin(), processes.end());
+  std::set<int> ranks;
+  for (const nccl::LogRank& rank : log.ranks)
+    if (ranks.size() < 64 && wanted.count(rank.process) > 0 &&
+        log.comms[static_cast<std::size_t>(rank.comm)].size > 1)
+      ranks.insert(rank.rank);
+  if (ranks.empty())
+    for (const int process : processes)
+      if (const auto& rank = log.processes[static_cast<std::size_t>(process)].launcher_rank;
+          rank && ranks.size() < 64)
+        ranks.insert(*rank);
+  return {ranks.begin(), ranks.end()};
+}
+
+bool is_multi_node(const DebugLog& log) {
+  return std::any_of(log.comms.begin(), log.comms.end(), [](const nccl::LogComm& comm) {
+    return comm.nodes > 1 || std::any_of(comm.edges.begin(), comm.edges.end(),
+                                         [](const nccl::LogEdges& edges) { return edges.is_net; });
+  });
+}
+
+bool has_failed(const DebugLog& log) {
+  return std::any_of(log.problems.begin(), log.problems.end(), [](const nccl::LogProblem& problem) {
+    return problem.role != LogRole::kHarmless;
+  });
+}
+
+Judgement judge_log(const DebugLog& log) {
+  Judgement judgement = judge_log_problems(log);
+  judgement.add(judge_log_network(log));
+  judgement.add(judge_log_ranks(log));
+  return judgement;
+}
+
+std::string log_verdict(const DebugLog& log, const Judgement& judgement) {
+  const auto worst = std::min_element(
+      judgement.findings.begin(), judgement.findings.end(),
+      [](const core::Finding& a, const core::Finding& b) { return a.severity < b.severity; });
+  if (worst == judgement.findings.end() || worst->severity == core::Severity::kInfo)
+    return fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
+  return worst->severity == core::Severity::kError ? "first cause: " + worst->summary
+                                                   : worst->summary;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,347 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "core/finding_table.h"
+#include "diagnose/log_rules.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Confidence;
+using core::Finding;
+using nccl::DebugLog;
+using nccl::LogFamily;
+using nccl::LogProblem;
+
+// Interfaces of a fabric that has a faster way than TCP: Slingshot, InfiniBand's IP.
+constexpr std::array<std::string_view, 2> kFabricInterfaces = {"hsn", "ib"};
+// Interfaces that end inside of the host or need a tunnel.
+constexpr std::array<std::string_view, 14> kVirtualInterfaces = {
+    "veth", "docker",    "br-", "virbr", "cni",    "flannel", "cali",
+    "tunl", "tailscale", "lxc", "vnet",  "podman", "weave",   "zt"};
+// Machines on which NCCL's "Disabled" is what they can do (data/field/logs: GB10; consumer GPUs).
+constexpr std::array<std::string_view, 4> kWithoutGdr = {"GB10", "GeForce", "TITAN", "Orin"};
+// libfabric providers that are TCP.
+constexpr std::array<std::string_view, 3> kSlowProviders = {"tcp", "sockets", "udp"};
+
+template <class Words>
+bool begins_with_any(std::string_view text, const Words& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.starts_with(word); });
+}
+
+const LogProblem* find(const DebugLog& log, LogFamily family) {
+  const auto found = std::find_if(log.problems.begin(), log.problems.end(),
+                                  [&](const LogProblem& p) { return p.family == family; });
+  return found == log.problems.end() ? nullptr : &*found;
+}
+
+const nccl::LogFact* network(const DebugLog& log, std::string_view name) {
+  const auto found = std::find_if(log.networks.begin(), log.networks.end(),
+                                  [&](const nccl::LogFact& fact) { return fact.text == name; });
+  return found == log.networks.end() ? nullptr : &*found;
+}
+
+// The first interface of the socket lists that begins with one of `words`.
+template <class Words>
+std::pair<const nccl::LogNicList*, std::string> socket_interface(const DebugLog& log,
+                                                                 const Words& words) {
+  for (const nccl::LogNicList& list : log.nic_lists)
+    for (const nccl::LogNic& nic : list.nics)
+      if (list.is_socket && begins_with_any(nic.name, words)) return {&list, nic.name};
+  return {nullptr, ""};
+}
+
+// "NCCL_NET=Socket" and the like explain TCP.
+const nccl::LogSetting* socket_setting(const DebugLog& log) {
+  for (const nccl::LogSetting& setting : log.settings) {
+    if (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") return &setting;
+    if (setting.name == "NCCL_NET" && setting.value == "Socket") return &setting;
+  }
+  return nullptr;
+}
+
+void judge_fallback(const DebugLog& log, Judgement& judgement) {
+  const nccl::LogFact* socket = network(log, "Socket");
+  if (socket == nullptr || !is_multi_node(log) || find(log, LogFamily::kOpenDevice) != nullptr)
+    return;
+  const auto [list, interface] = socket_interface(log, kFabricInterfaces);
+  const bool others_do_not = log.networks.size() > 1;
+  if (list == nullptr && !others_do_not) return;
+  const LogProblem* plugin = find(log, LogFamily::kPluginMissing);
+  const nccl::LogSetting* setting = socket_setting(log);
+  std::string why = "no faster network was found";
+  if (setting != nullptr)
+    why = fmt::format("{}={}", setting->name, setting->value);
+  else if (plugin != nullptr)
+    why = "the network plugin libnccl-net.so was not found";
+  Finding finding = log_finding(
+      log, "log.tcp-fallback",
+      fmt::format("NCCL goes over TCP ({}) although {}: {}", "Using network Socket",
+                  others_do_not ? fmt::format("other ranks use {}", log.networks[0].text == "Socket"
+                                                                        ? log.networks[1].text
+                                                                        : log.networks[0].text)
+                                : fmt::format("the hosts have the fabric of {}", interface),
+                  why),
+      socket->first);
+  if (setting != nullptr)
+    finding.evidence.push_back(log_evidence(log, setting->first));
+  else if (plugin != nullptr)
+    finding.evidence.push_back(log_evidence(log, plugin->first));
+  if (list != nullptr) finding.evidence.push_back(log_evidence(log, list->first));
+  finding.confidence =
+      plugin != nullptr || setting != nullptr ? Confidence::kLikely : Confidence::kPossible;
+  finding.next = {"ls $(echo $LD_LIBRARY_PATH | tr : ' ') | grep libnccl-net",
+                  "NCCL_NET=\"AWS Libfabric\" (or IB): fail instead of falling back"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+void judge_provider(const DebugLog& log, Judgement& judgement) {
+  const LogProblem* provider = find(log, LogFamily::kOfiProvider);
+  if (provider == nullptr) return;
+  for (const auto& [name, count] : provider->named) {
+    if (!begins_with_any(name, kSlowProviders)) continue;
+    Finding finding = log_finding(
+        log, "log.wrong-provider",
+        fmt::format("the libfabric plugin runs over the provider {} (TCP) instead of the fabric's "
+                    "own (efa, cxi)",
+                    name),
+        provider->first);
+    finding.confidence = Confidence::kLikely;
+    finding.next = {"fi_info -p efa   (inside of the container)", "FI_PROVIDER=efa"};
+    judgement.findings.push_back(std::move(finding));
+    return;
+  }
+}
+
+bool is_without_gdr(const DebugLog& log) {
+  return std::any_of(log.gpu_names.begin(), log.gpu_names.end(), [](const nccl::LogFact& gpu) {
+    return std::any_of(kWithoutGdr.begin(), kWithoutGdr.end(), [&](std::string_view word) {
+      return gpu.text.find(word) != std::string::npos;
+    });
+  });
+}
+
+// "GPU Direct RDMA Disabled for HCA": no module, no DMA-BUF.
+void judge_hca_gdr(const DebugLog& log, Judgement& judgement) {
+  std::uint64_t enabled = 0;
+  std::vector<std::string> disabled;
+  const nccl::LogHcaGdr* first = nullptr;
+  for (const nccl::LogHcaGdr& hca : log.hca_gdr) {
+    enabled += hca.enabled;
+    if (hca.disabled == 0) continue;
+    if (first == nullptr) first = &hca;
+    disabled.push_back(hca.hca);
+  }
+  if (first == nullptr || enabled > 0 || is_without_gdr(log)) return;
+  const auto version = log.version();
+  Finding finding = log_finding(
+      log, "log.gdr-unavailable",
+      fmt::format("GPUDirect RDMA is disabled for {} ({}): data between nodes goes through host "
+                  "memory",
+                  disabled.size() == 1 ? "the HCA" : fmt::format("all {} HCAs", disabled.size()),
+                  fmt::join(disabled.begin(),
+                            disabled.begin() + static_cast<std::ptrdiff_t>(
+                                                   std::min<std::size_t>(4, disabled.size())),
+                            ", ")),
+      first->first_disabled);
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"lsmod | grep -e nvidia_peermem -e nv_peer_mem", "modprobe nvidia_peermem"};
+  judgement.findings.push_back(std::move(finding));
+  const bool looks_for_both = version && *version >= topology::NcclVersion{2, 23, 0};
+  Finding cause = log_finding(
+      log, "log.possible-peermem",
+      looks_for_both
+          ? "nvidia_peermem is not loaded and DMA-BUF is not available; proof: lsmod, the kernel "
+            "(from 5.12 on) and the driver's kind"
+          : fmt::format(
+                "nvidia_peermem is not loaded, or {} looks for its old name nv_peer_mem "
+                "only; proof: lsmod shows which of them is there",
+                version ? fmt::format("NCCL 2.{}", version->minor) : "this NCCL (2.22.3 or older)"),
+      {});
+  cause.confidence = Confidence::kPossible;
+  judgement.findings.push_back(std::move(cause));
+}
+
+void judge_pair_gdr(const DebugLog& log, Judgement& judgement) {
+  const auto version = log.version();
+  const nccl::LogPairGdr* refused = nullptr;
+  for (const nccl::LogPairGdr& pair : log.pair_gdr) {
+    if (pair.is_enabled) return;  // far pairs are refused in every healthy job
+    if (refused == nullptr) refused = &pair;
+  }
+  std::uint64_t plain = 0, gdr = 0;
+  for (const nccl::LogProcess& process : log.processes) {
+    plain += process.plain_edges;
+    gdr += process.gdr_edges;
+  }
+  if (refused == nullptr || gdr > 0 || plain == 0) return;
+  std::string distance = fmt::format("distance {} > {}", refused->distance, refused->limit);
+  if (version)
+    distance = fmt::format("{} > {}", nccl::log_path_name(refused->distance, *version),
+                           nccl::log_path_name(refused->limit, *version));
+  Finding finding =
+      log_finding(log, "log.gdr-distance",
+                  fmt::format("GPUDirect RDMA is refused for every pair of GPU and NIC, {} ({}): "
+                              "data between nodes goes through host memory",
+                              refused->example, distance),
+                  refused->first);
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"comm-probe nccl plan --topo FILE --explain"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+// Hosts whose network connections all have GPUDirect RDMA, beside hosts where none has.
+void judge_one_side(const DebugLog& log, Judgement& judgement) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> edges(log.hosts.size());
+  for (const nccl::LogProcess& process : log.processes) {
+    auto& [gdr, plain] = edges[static_cast<std::size_t>(process.host)];
+    gdr += process.gdr_edges;
+    plain += process.plain_edges;
+  }
+  std::vector<int> with, without;
+  for (std::size_t host = 0; host < edges.size(); ++host) {
+    const auto [gdr, plain] = edges[host];
+    if (gdr > 0 && plain == 0) with.push_back(static_cast<int>(host));
+    if (gdr == 0 && plain > 0) without.push_back(static_cast<int>(host));
+  }
+  if (with.empty() || without.empty()) return;
+  Finding finding = log_finding(log, "log.gdr-one-side",
+                                fmt::format("GPUDirect RDMA is used on {} and not on {}",
+                                            hosts_text(log, with), hosts_text(log, without)),
+                                {});
+  for (const nccl::LogComm& comm : log.comms)
+    for (const nccl::LogEdges& kind : comm.edges)
+      if (kind.is_net && !kind.gdr && finding.evidence.empty())
+        finding.evidence.push_back(log_evidence(log, kind.first));
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"lsmod | grep peermem   (on both)"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+void judge_plugin_gdr(const DebugLog& log, Judgement& judgement) {
+  const LogProblem* plugin = find(log, LogFamily::kOfiNoGdr);
+  if (plugin == nullptr) return;
+  judgement.findings.push_back(log_finding(
+      log, "log.gdr-plugin", "the network plugin switched GPUDirect RDMA off", plugin->first));
+}
+
+void judge_interfaces(const DebugLog& log, Judgement& judgement) {
+  const auto hosts = static_cast<std::size_t>(std::count_if(
+      log.hosts.begin(), log.hosts.end(), [](const std::string& name) { return !name.empty(); }));
+  for (const nccl::LogFact& fact : log.bootstraps)
+    if ((fact.text.starts_with("lo ") || fact.text.find(" 127.") != std::string::npos) &&
+        hosts > 1) {
+      judgement.findings.push_back(log_finding(
+          log, "log.loopback",
+          fmt::format("ranks of {} hosts are to meet at a loopback address ({})", hosts, fact.text),
+          fact.first));
+      judgement.findings.back().next = {"NCCL_SOCKET_IFNAME=INTERFACE that all hosts share"};
+      break;
+    }
+  const auto [list, interface] = socket_interface(log, kVirtualInterfaces);
+  if (list == nullptr || !is_multi_node(log) || network(log, "Socket") == nullptr) return;
+  Finding finding = log_finding(
+      log, "log.virtual-interface",
+      fmt::format("NCCL's list of interfaces has {}, which other hosts cannot reach", interface),
+      list->first);
+  finding.confidence = Confidence::kPossible;
+  finding.next = {
+      "NCCL_SOCKET_IFNAME=" +
+      (list->nics.front().name == interface ? std::string("INTERFACE") : list->nics.front().name)};
+  judgement.findings.push_back(std::move(finding));
+}
+
+bool share_host(const nccl::LogNicList& a, const nccl::LogNicList& b) {
+  const std::set<int> hosts(a.hosts.begin(), a.hosts.end());
+  return std::any_of(b.hosts.begin(), b.hosts.end(),
+                     [&](int host) { return hosts.count(host) > 0; });
+}
+
+void judge_nics(const DebugLog& log, Judgement& judgement) {
+  const nccl::LogNicList* most = nullptr;
+  for (const nccl::LogNicList& list : log.nic_lists) {
+    if (list.is_socket) continue;
+    std::set<std::string> links;
+    for (const nccl::LogNic& nic : list.nics) links.insert(nic.link);
+    if (links.count("IB") > 0 && links.count("RoCE") > 0 && !judgement.has("log.nics-mixed"))
+      judgement.findings.push_back(
+          log_finding(log, "log.nics-mixed",
+                      fmt::format("NCCL uses InfiniBand and RoCE ports together ({} ports on {})",
+                                  list.nics.size(), hosts_text(log, list.hosts)),
+                      list.first));
+    if (most == nullptr || list.hosts.size() > most->hosts.size()) most = &list;
+  }
+  for (const nccl::LogNicList& list : log.nic_lists) {
+    if (list.is_socket || &list == most || list.nics.size() == most->nics.size()) continue;
+    if (share_host(list, *most)) continue;
+    Finding finding =
+        log_finding(log, "log.nics-differ",
+                    fmt::format("{} use{} {} NICs where {} use{} {}", hosts_text(log, list.hosts),
+                                list.hosts.size() == 1 ? "s" : "", list.nics.size(),
+                                hosts_text(log, most->hosts), most->hosts.size() == 1 ? "s" : "",
+                                most->nics.size()),
+                    list.first);
+    finding.evidence.push_back(log_evidence(log, most->first));
+    finding.confidence = Confidence::kCertain;
+    finding.next = {"ibstat   (on both)"};
+    judgement.findings.push_back(std::move(finding));
+    return;
+  }
+}
+
+void judge_pci(const DebugLog& log, Judgement& judgement) {
+  if (const LogProblem* hidden = find(log, LogFamily::kPciNoSpeed)) {
+    judgement.findings.push_back(log_finding(
+        log, "log.pci-speed-hidden",
+        "the PCI tree has no link speeds (a virtual machine's): NCCL plans with a default of 12 "
+        "GB/s and without distances",
+        hidden->first));
+    judgement.findings.back().next = {"NCCL_TOPO_FILE of the platform", "comm-probe topo check"};
+    Finding cause = log_finding(
+        log, "log.possible-no-mpi",
+        "if the figures are those of one GPU the benchmark may have been built without MPI; proof: "
+        "every process says Rank 0 and nranks 1",
+        {});
+    cause.confidence = Confidence::kPossible;
+    judgement.findings.push_back(std::move(cause));
+  }
+  if (const LogProblem* unknown = find(log, LogFamily::kPciUnknownSpeed))
+    judgement.findings.push_back(log_finding(
+        log, "log.pci-speed-unknown",
+        "this NCCL does not know the speed of a PCIe link and reckons with 12 GB/s for it",
+        unknown->first));
+}
+
+// Part of the ranks fell back, so that two ends of a segment may disagree.
+void judge_host_memory(const DebugLog& log, Judgement& judgement) {
+  const LogProblem* fallback = find(log, LogFamily::kCuMemHost);
+  if (fallback == nullptr || fallback->process_count >= log.processes.size()) return;
+  judgement.findings.push_back(log_finding(
+      log, "log.host-memory-fallback",
+      fmt::format("cuMem host memory does not work for {} of {} processes: the ranks disagree",
+                  fallback->process_count, log.processes.size()),
+      fallback->first));
+}
+
+}  // namespace
+
+Judgement judge_log_network(const DebugLog& log) {
+  Judgement judgement;
+  judge_fallback(log, judgement);
+  judge_provider(log, judgement);
+  judge_hca_gdr(log, judgement);
+  judge_pair_gdr(log, judgement);
+  judge_one_side(log, judgement);
+  judge_plugin_gdr(log, judgement);
+  judge_interfaces(log, judgement);
+  judge_nics(log, judgement);
+  judge_pci(log, judgement);
+  judge_host_memory(log, judgement);
+  return judgement;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,30 @@
+// The rules of judge_log, by what they look at.
+#pragma once
+
+#include <string>
+
+#include "diagnose/diagnose.h"
+#include "nccl/debug_log.h"
+
+namespace comm_probe::diagnose {
+
+// Warnings and errors; in the order of time, causes before what follows from them.
+Judgement judge_log_problems(const nccl::DebugLog& log);
+// Which network is used, NICs, GPUDirect RDMA, interfaces.
+Judgement judge_log_network(const nccl::DebugLog& log);
+// Who is there, how far the ranks came, whether they agree.
+Judgement judge_log_ranks(const nccl::DebugLog& log);
+
+core::Evidence log_evidence(const nccl::DebugLog& log, const nccl::LogPlace& place);
+core::Finding log_finding(const nccl::DebugLog& log, const char* id, std::string summary,
+                          const nccl::LogPlace& place);
+// "node03", "node03 and node04", "node03, node04 and 14 more"
+std::string hosts_text(const nccl::DebugLog& log, const std::vector<int>& hosts);
+// The ranks that these processes have, as far as the log says it, at most 64.
+std::vector<int> ranks_of(const nccl::DebugLog& log, const std::vector<int>& processes);
+// A communicator of several nodes, or a connection over the network.
+bool is_multi_node(const nccl::DebugLog& log);
+// Some line tells of a failure: a cause, a follow-up, an error code.
+bool has_failed(const nccl::DebugLog& log);
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,233 @@
+// Warnings, the chain of codes below them, and the notices that explain them.
+#include <algorithm>
+
+#include "nccl/readers/log_builder.h"
+
+namespace comm_probe::nccl {
+namespace {
+
+constexpr std::size_t kMostProblems = 4096;
+
+void keep(LogProblem& problem, const char* name, std::string_view value) {
+  if (!value.empty()) problem.fields.emplace(name, std::string(value.substr(0, 120)));
+}
+
+void count(LogProblem& problem, std::string name) {
+  if (problem.named.size() < LogProblem::kMostNamed || problem.named.count(name) > 0)
+    ++problem.named[std::move(name)];
+}
+
+std::string_view word_after(std::string_view message, std::string_view words) {
+  LogScan scan(message);
+  return scan.behind(words) ? scan.word() : std::string_view();
+}
+
+// "peer 192.0.2.5<53908>" without its port, which differs for each connection.
+std::string_view host_of(std::string_view address) {
+  return address == "with" ? std::string_view() : address.substr(0, address.find('<'));
+}
+
+// "status=IBV_WC_RETRY_EXC_ERR(12)", "status=12", "error 12,"
+std::string status_of(std::string_view message) {
+  LogScan scan(message);
+  if (!scan.behind("status=") && !scan.behind(" error ")) return "";
+  LogScan named = scan;
+  if (const std::string_view name = named.until('('); name.find(' ') == std::string_view::npos)
+    if (const auto number = named.small()) return std::to_string(*number);
+  const auto number = scan.small();
+  return number ? std::to_string(*number) : "";
+}
+
+std::string vendor_of(std::string_view message) {
+  LogScan scan(message);
+  if (!scan.behind("vendor err ") && !scan.behind("vendor_err=")) return "";
+  const auto number = scan.small();
+  return number ? std::to_string(*number) : "";
+}
+
+void read_completion(LogProblem& problem, std::string_view message, bool is_first) {
+  const std::string_view peer = host_of(word_after(message, "from peer "));
+  if (!peer.empty()) count(problem, "peer " + std::string(peer));
+  const std::string_view hca = word_after(message, " hca ");
+  if (!hca.empty()) count(problem, "hca " + std::string(hca));
+  if (!is_first) return;
+  keep(problem, "status", status_of(message));
+  keep(problem, "vendor", vendor_of(message));
+  keep(problem, "peer", peer);
+  keep(problem, "hca", hca);
+  keep(problem, "local", word_after(message, "localGid "));
+  LogScan remote(message);
+  if (remote.behind("remoteGid")) {
+    remote.skip("s");
+    remote.skip_blanks();
+    keep(problem, "remote", remote.word());
+  }
+}
+
+// "failed with 110 Connection timed out, on dev ..", "failed with error Connection timed out"
+void read_errno(LogProblem& problem, std::string_view message) {
+  LogScan scan(message);
+  if (!scan.behind("failed with ") && !scan.behind("failed : ")) return;
+  scan.skip("error ");
+  if (scan.number()) scan.skip_blanks();
+  const std::string_view text = scan.rest();
+  keep(problem, "error", text.substr(0, text.find_first_of(",_\n")));
+  keep(problem, "local", word_after(message, "local GID "));
+  keep(problem, "index", word_after(message, "local GID index "));
+  keep(problem, "remote", word_after(message, "remote GID "));
+}
+
+void read_fields(LogProblem& problem, std::string_view message, bool is_first) {
+  LogScan scan(message);
+  switch (problem.family) {
+    case LogFamily::kIbCompletion:
+      return read_completion(problem, message, is_first);
+    case LogFamily::kModifyQp:
+    case LogFamily::kRegisterMemory:
+    case LogFamily::kCreateQueue:
+      if (is_first) read_errno(problem, message);
+      return;
+    case LogFamily::kDuplicateGpu:
+      if (const auto a = scan.small_after("rank ")) {
+        const auto b = scan.small_after("rank ");
+        if (problem.named.size() < LogProblem::kMostNamed)
+          count(problem, std::to_string(std::min(*a, b.value_or(*a))) + " and " +
+                             std::to_string(std::max(*a, b.value_or(*a))));
+        if (is_first) keep(problem, "device", word_after(message, "CUDA device "));
+      }
+      return;
+    case LogFamily::kConnectFailed:
+      if (const std::string_view to = host_of(word_after(message, "onnect to ")); !to.empty())
+        count(problem, "address " + std::string(to));
+      return;
+    case LogFamily::kPeerClosed:
+      if (const std::string_view peer = host_of(word_after(message, "remote peer ")); !peer.empty())
+        count(problem, "peer " + std::string(peer));
+      return;
+    case LogFamily::kShmFull:
+    case LogFamily::kShmFailed:
+      if (scan.behind("(size ") || scan.behind(" to "))
+        if (const auto size = scan.number()) keep(problem, "size", std::to_string(*size));
+      return;
+    case LogFamily::kOpenDevice:
+      if (const std::string_view device = word_after(message, "open device "); !device.empty())
+        count(problem, "hca " + std::string(device));
+      return;
+    case LogFamily::kOfiProvider:
+      if (const std::string_view name = word_after(message, "rovider is "); !name.empty())
+        count(problem, std::string(name.substr(0, name.find(','))));
+      return;
+    case LogFamily::kMnnvlState:
+      if (const auto state = scan.small_after(" state ")) count(problem, std::to_string(*state));
+      return;
+    default:
+      return;
+  }
+}
+
+// What makes two lines of one family different problems.
+std::string key_of(LogFamily family, std::string_view message) {
+  switch (family) {
+    case LogFamily::kIbCompletion:
+      return status_of(message) + '/' + vendor_of(message);
+    case LogFamily::kCudaError: {
+      LogScan scan(message);
+      return scan.behind("'") ? std::string(scan.until('\'').substr(0, 80)) : "";
+    }
+    case LogFamily::kModifyQp:
+    case LogFamily::kRegisterMemory:
+    case LogFamily::kCreateQueue: {
+      LogScan scan(message);
+      return scan.behind("failed with ") ? std::string(scan.rest().substr(0, 24)) : "";
+    }
+    case LogFamily::kIbAsyncEvent:
+    case LogFamily::kIbAsyncFatal: {
+      LogScan scan(message);
+      scan.behind("event");
+      return std::string(scan.rest().substr(0, 40));
+    }
+    case LogFamily::kOther:
+      // numbers and addresses differ from rank to rank
+      return std::string(message.substr(0, message.find_first_of("0123456789")).substr(0, 60));
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+void LogBuilder::add_problem(const LogPattern& pattern) {
+  const std::string_view message = line_.message;
+  std::string key = key_of(pattern.family, message);
+  key_ = std::to_string(static_cast<int>(pattern.family)) + '/' +
+         std::to_string(static_cast<int>(pattern.role)) + '/' + key;
+  const auto [found, is_new] = problem_index_.emplace(key_, static_cast<int>(log_.problems.size()));
+  if (is_new) {
+    if (log_.problems.size() >= kMostProblems) {
+      problem_index_.erase(found);
+      log_.was_full = true;
+      return;
+    }
+    log_.problems.emplace_back();
+    LogProblem& problem = log_.problems.back();
+    problem.family = pattern.family;
+    problem.role = pattern.role;
+    problem.key = std::move(key);
+    problem.first = here();
+    problem.time = log_time(line_.prefix);
+  }
+  LogProblem& problem = log_.problems[index(found->second)];
+  ++problem.count;
+  if (std::find(problem.processes.rbegin(), problem.processes.rend(), thread_->process) ==
+      problem.processes.rend()) {
+    ++problem.process_count;
+    if (problem.processes.size() < LogProblem::kMostProcesses)
+      problem.processes.push_back(thread_->process);
+  }
+  if (const auto time = log_time(line_.prefix); time && (!problem.time || *time < *problem.time)) {
+    problem.time = time;
+    problem.first = here();
+  }
+  read_fields(problem, message, is_new);
+}
+
+void LogBuilder::read_warning() {
+  ++process().warnings;
+  static constexpr LogPattern kUnknown = {LogFamily::kOther, LogRole::kCause, {}};
+  static constexpr LogPattern kNvls = {LogFamily::kCudaNvls, LogRole::kCause, {}};
+  const LogPattern* pattern = match_log_warning(line_.message);
+  if (pattern == nullptr) pattern = &kUnknown;
+  // the file tells which part of NCCL the driver refused
+  if (pattern->family == LogFamily::kCudaError &&
+      raw_->text.find("transport/nvls.cc") != std::string_view::npos)
+    pattern = &kNvls;
+  add_problem(*pattern);
+}
+
+bool LogBuilder::read_notice(LogScan) {
+  if (LogScan code(line_.message); read_code(code)) return true;
+  const LogPattern* pattern = match_log_notice(line_.message);
+  if (pattern != nullptr) add_problem(*pattern);
+  return pattern != nullptr;
+}
+
+// "init.cc:1582 -> 5", "group.cc:76 -> 5 [Async thread]"
+bool LogBuilder::read_code(LogScan scan) {
+  if (!scan.behind(" -> ")) return false;
+  const auto code = scan.small();
+  if (!code || (!scan.at_end() && !scan.next_is(" ["))) return false;
+  ++log_.code_lines[*code];
+  process().code = *code;
+  return true;
+}
+
+// "node2: Test NCCL failure common.cu:303 'remote process exited or there was a network error'"
+void LogBuilder::read_failed_test(std::string_view text) {
+  line_ = {};
+  line_.message = text;
+  thread_ = &thread_of_line();
+  static constexpr LogPattern kFailed = {LogFamily::kTestFailure, LogRole::kFollowUp, {}};
+  add_problem(kFailed);
+}
+
+}  // namespace comm_probe::nccl

@@ -1,0 +1,227 @@
+// The tuning table, the choice of each call, the calls themselves.
+#include <algorithm>
+
+#include "nccl/readers/log_builder.h"
+
+namespace comm_probe::nccl {
+namespace {
+
+constexpr std::size_t kMostChoices = 4096;  // of one communicator
+constexpr std::size_t kCallsAtOnce = 8192;  // that are remembered of one communicator
+constexpr int kMostChannelsOfCall = 1024;
+constexpr std::size_t kMostDisagreements = 1024;  // of one communicator
+
+// As the table prints it; "CollNet" until 2.8.
+std::optional<Algorithm> column_algorithm(std::string_view name) {
+  if (name == "CollNet") return Algorithm::kCollNetDirect;
+  return algorithm_from_name(name);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// "COLLNET_DIRECT" of a choice line.
+std::optional<Algorithm> called_algorithm(std::string_view name) {
+  for (const Algorithm algorithm : kAllAlgorithms)
+    if (name == call_name(algorithm)) return algorithm;
+  return algorithm_from_name(name);
+}
+
+}  // namespace
+
+bool LogBuilder::read_indented(LogScan scan) {
+  scan.skip_blanks();
+  if (scan.at_end()) return true;
+  const char first = scan.rest().front();
+  if (first >= '0' && first <= '9') return read_numbered(scan);
+  return read_table_row(scan);
+}
+
+bool LogBuilder::read_full_row(LogScan) { return read_table_row(LogScan(line_.message)); }
+
+// "Algorithm   |      Tree     |      Ring     |"; "Latency/AlgBw |    Tree/    LL |   Tree/ LL128
+// |"
+bool LogBuilder::read_table_header(LogScan scan) {
+  thread_->columns.clear();
+  scan.until('|');
+  while (!scan.at_end() && thread_->columns.size() < kAlgorithms) {
+    std::string_view name = trimmed(scan.until('|'));
+    if (name.empty()) break;
+    name = trimmed(name.substr(0, name.find('/')));
+    const auto algorithm = column_algorithm(name);
+    if (!algorithm) break;
+    if (thread_->columns.empty() || thread_->columns.back() != *algorithm)
+      thread_->columns.push_back(*algorithm);
+  }
+  return true;
+}
+
+// "    AllReduce |    36.8/   0.1 |    65.0/   0.0 |"
+bool LogBuilder::read_table_row(LogScan scan) {
+  if (scan.next_is("Algorithm") || scan.next_is("Latency/AlgBw")) return read_table_header(scan);
+  const auto function = function_from_name(trimmed(scan.until('|')));
+  if (!function || thread_->columns.empty()) return true;
+  LogComm& of = comm();
+  auto& costs = of.tuning.costs[index_of(*function)];
+  for (const Algorithm algorithm : thread_->columns)
+    for (const Protocol protocol : kAllProtocols) {
+      scan.skip_blanks();
+      const auto latency = scan.real();
+      if (!latency || !scan.skip("/")) return true;
+      scan.skip_blanks();
+      const auto bandwidth = scan.real();
+      if (!bandwidth) return true;
+      scan.skip_blanks();
+      if (!scan.skip("|")) return true;
+      auto& cell = costs[index_of(algorithm)][index_of(protocol)];
+      if (cell) continue;
+      if (of.tuning.cells++ == 0) of.tuning.first = here();
+      cell = LogCost{*latency, *bandwidth};
+    }
+  return true;
+}
+
+bool LogBuilder::read_thresholds(LogScan scan) {
+  scan.skip_blanks();
+  LogComm& of = comm();
+  if (of.thresholds.empty()) of.thresholds = std::string(scan.rest().substr(0, 80));
+  return true;
+}
+
+// "AllReduce: opCount 3 sendbuff ..." and "AllReduce: 256 Bytes -> Algo TREE ...".
+bool LogBuilder::read_collective(LogScan scan) {
+  const std::string_view function = LogScan(line_.message).until(':');
+  if (scan.skip("opCount ")) return read_call(function, scan);
+  return read_choice(function, scan);
+}
+
+bool LogBuilder::read_choice(std::string_view function, LogScan scan) {
+  const auto bytes = scan.number();
+  if (!bytes || *bytes < 0 || !scan.skip(" Bytes -> Algo ")) return false;
+  LogChoice choice = {std::string(function), static_cast<std::uint64_t>(*bytes)};
+  choice.algorithm = called_algorithm(scan.word());
+  if (scan.skip(" proto ")) choice.protocol = protocol_from_name(scan.word());
+  if (scan.behind("={0..")) {
+    if (const auto last = scan.small(); last && *last < kMostChannelsOfCall)
+      choice.channels = *last + 1;
+  }
+  LogComm& of = comm();
+  for (LogChoice& known : of.choices)
+    if (known.bytes == choice.bytes && known.function == choice.function &&
+        known.algorithm == choice.algorithm && known.protocol == choice.protocol &&
+        known.channels == choice.channels) {
+      ++known.count;
+      return true;
+    }
+  choice.count = 1;
+  choice.first = here();
+  if (of.choices.size() < kMostChoices) of.choices.push_back(std::move(choice));
+  return true;
+}
+
+bool LogBuilder::read_old_choice(LogScan scan) {
+  const auto bytes = scan.number();
+  if (!bytes || *bytes < 0 || !scan.skip(" Bytes -> Algo ")) return false;
+  const auto algorithm = scan.small();
+  if (!algorithm || !scan.skip(" proto ")) return false;
+  const auto protocol = scan.small();
+  if (!protocol) return false;
+  LogChoice choice;
+  choice.bytes = static_cast<std::uint64_t>(*bytes);
+  if (*algorithm >= 0 && index(*algorithm) < kAlgorithms)
+    choice.algorithm = static_cast<Algorithm>(*algorithm);
+  if (*protocol >= 0 && index(*protocol) < kProtocols)
+    choice.protocol = static_cast<Protocol>(*protocol);
+  choice.count = 1;
+  choice.first = here();
+  LogComm& of = comm();
+  const auto same = [&](const LogChoice& known) {
+    return known.bytes == choice.bytes && known.algorithm == choice.algorithm &&
+           known.protocol == choice.protocol;
+  };
+  if (const auto known = std::find_if(of.choices.begin(), of.choices.end(), same);
+      known != of.choices.end())
+    ++known->count;
+  else if (of.choices.size() < kMostChoices)
+    of.choices.push_back(std::move(choice));
+  return true;
+}
+
+// "2 sendbuff 0x.. recvbuff 0x.. count 65536 datatype 7 op 0 root 0 comm 0x20b2ea90 ..."
+bool LogBuilder::read_call(std::string_view function, LogScan scan) {
+  const auto number = scan.hex();
+  if (!number) return true;
+  Call call;
+  call.function = std::string(function);
+  LogScan count = scan;
+  if (!count.behind(" count ") && !(count = scan).behind(" acc ")) return true;
+  call.count = count.number().value_or(-1);
+  call.datatype = count.behind(" datatype ") ? count.number().value_or(-1) : -1;
+  call.root = count.behind(" root ") ? count.number().value_or(-1) : -1;
+  const auto pointer = count.hex_after(" comm ");
+  if (!pointer) return true;
+  key_ = std::to_string(thread_->process) + '@' + std::to_string(*pointer);
+  const auto found = rank_index_.find(key_);
+  if (found == rank_index_.end()) {
+    ++comm().calls;
+    return true;
+  }
+  thread_->rank = found->second;
+  LogRank& rank = log_.ranks[index(found->second)];
+  reach(LogPhase::kCalls);
+  rank.last_call = std::max(rank.last_call.value_or(0), *number);
+  ++log_.comms[index(rank.comm)].calls;
+  const bool is_pair = call.function == "Send" || call.function == "Recv";
+  if (!is_pair && !log_.comms[index(rank.comm)].id.empty()) check_call(call, *number, rank);
+  return true;
+}
+
+// Calls of a group share a number: they are told apart by their order.
+void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& rank) {
+  RankState& state = rank_states_[index(thread_->rank)];
+  state.ordinal = state.has_called && state.call == number ? state.ordinal + 1 : 0;
+  state.call = number;
+  state.has_called = true;
+  if (state.disagrees || state.ordinal > 255) return;
+  CallWindow& window = windows_[rank.comm];
+  const std::uint64_t key = number * 256 + state.ordinal;
+  const auto [found, is_new] = window.calls.emplace(key, Call{});
+  if (is_new) {
+    found->second = call;
+    found->second.rank = rank.rank;
+    found->second.at = here();
+    found->second.at.text.resize(std::min<std::size_t>(found->second.at.text.size(), 200));
+    window.order.push_back(key);
+    if (window.order.size() > kCallsAtOnce) {
+      window.calls.erase(window.order.front());
+      window.order.pop_front();
+    }
+    return;
+  }
+  const Call& other = found->second;
+  if (other.rank == rank.rank) return;
+  LogDisagreement differs = {number, "", rank.rank, "", "", here(), other.at};
+  const auto compare = [&](const char* what, std::int64_t a, std::int64_t b) {
+    if (!differs.what.empty() || a == b) return;
+    differs.what = what;
+    differs.said = std::to_string(a);
+    differs.others = std::to_string(b);
+  };
+  if (call.function != other.function) {
+    differs.what = "function";
+    differs.said = call.function;
+    differs.others = other.function;
+  }
+  compare("count", call.count, other.count);
+  compare("datatype", call.datatype, other.datatype);
+  compare("root", call.root, other.root);
+  if (differs.what.empty()) return;
+  state.disagrees = true;
+  auto& all = log_.comms[index(rank.comm)].disagreements;
+  if (all.size() < kMostDisagreements) all.push_back(std::move(differs));
+}
+
+}  // namespace comm_probe::nccl
