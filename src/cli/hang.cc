@@ -2,30 +2,54 @@
 #include "diagnose/hang.h"
 
 #include "cli/hang_load.h"
+#include "cli/hang_tables.h"
 #include "cli/hang_view.h"
 #include "cli/subcommands.h"
+#include "diagnose/hang_logs.h"
 
 namespace comm_probe::cli {
 namespace {
 
 struct HangRequest {
   std::vector<std::string> paths = {};
+  bool table = false;
+  bool timeline = false;
+  bool explain_timeout = false;
 };
+
+diagnose::HangJudgement judge(const torch::Job& job, const torch::JobLines& lines) {
+  if (job.digests.empty()) return diagnose::judge_logs(lines);
+  diagnose::HangJudgement judgement = diagnose::judge_hang(job);
+  diagnose::add_logs(judgement, job, lines);
+  return judgement;
+}
+
+void add_views(const HangRequest& request, const torch::Job& job, const torch::JobLines& lines,
+               const diagnose::HangJudgement& judgement, core::Document& document) {
+  if (request.table) add_progress_table(job, document);
+  if (request.timeline) add_timeline(job, judgement.verdict, document);
+  if (request.explain_timeout)
+    add_timeout_story(diagnose::explain_timeout(judgement, job, lines), document);
+}
 
 int show_hang(const Shell& shell, const HangRequest& request) {
   auto inputs = load_hang(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   const torch::Job job = torch::align(std::move(inputs->digests));
-  const diagnose::HangJudgement judgement = diagnose::judge_hang(job);
+  const diagnose::HangJudgement judgement = judge(job, inputs->lines);
   core::Document document{.command = "hang"};
   document.inputs = std::move(inputs->records);
   document.caveats = std::move(inputs->caveats);
   document.caveats.insert(document.caveats.end(), job.caveats.begin(), job.caveats.end());
-  for (const core::Caveat& caveat : judgement.judgement.caveats) document.caveats.push_back(caveat);
-  document.findings = judgement.judgement.findings;
-  document.verdict = verdict_line(judgement.verdict);
+  for (const core::Caveat& caveat : judgement.caveats) document.caveats.push_back(caveat);
+  if (const auto finding = diagnose::finding_of(judgement.verdict))
+    document.findings.push_back(*finding);
+  for (core::Finding& finding : diagnose::findings_of_logs(job, inputs->lines))
+    document.findings.push_back(std::move(finding));
+  document.verdict = verdict_line(job, judgement.verdict);
   document.result["verdict"] = verdict_json(job, judgement.verdict);
   document.body = verdict_blocks(job, judgement);
+  add_views(request, job, inputs->lines, judgement, document);
   return shell.finish(document);
 }
 
@@ -39,6 +63,12 @@ void add_hang(CLI::App& root, Shell& shell) {
   app->add_option("PATH", request->paths,
                   "dumps (pickle or JSON) and the logs beside them, or directories of them")
       ->required();
+  app->add_flag(
+      "--table", request->table,
+      "every group: last enqueued, started and completed call, ranks that agree together");
+  app->add_flag("--timeline", request->timeline, "the last calls of the group in question");
+  app->add_flag("--explain-timeout", request->explain_timeout,
+                "which timer fired, when the stall began, why it showed only then");
   app->footer("Example:\n  comm-probe hang /tmp/nccl_trace_rank_*");
   shell.add_common_flags(*app);
   app->callback(

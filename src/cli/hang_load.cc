@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "core/finding_table.h"
 #include "core/input.h"
@@ -16,9 +17,19 @@ using core::Result;
 // What one file turned out to be.
 struct FileContent {
   std::shared_ptr<const torch::Digest> digest = {};
+  std::optional<torch::JobLines> lines = {};
   std::vector<core::Caveat> caveats = {};
   std::optional<core::Error> error = {};
 };
+
+// When the file was written last: at most so old is what it shows as open.
+std::optional<std::int64_t> file_time(const std::string& path) {
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(path, error);
+  if (error) return std::nullopt;
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
 
 FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
   FileContent content;
@@ -31,13 +42,19 @@ FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
     content.error = *error;
     return content;
   }
-  if (!torch::looks_like_dump(input->head())) return content;
+  if (!torch::looks_like_dump(input->head())) {
+    if (core::classify_content(input->head()) != core::ContentClass::kText) return content;
+    content.lines.emplace();
+    torch::read_job_lines(*input, *content.lines);
+    return content;
+  }
   auto dump = torch::read_dump(*input, rank_lists);
   if (!dump) {
     content.error = dump.error();
     return content;
   }
   content.caveats = std::move(dump->caveats);
+  dump->file_time_ns = file_time(path);
   content.digest = std::make_shared<const torch::Digest>(torch::digest(std::move(*dump)));
   return content;
 }
@@ -47,6 +64,13 @@ void take(HangInputs& inputs, const std::string& path, FileContent content) {
   if (content.error) {
     inputs.caveats.push_back(core::make_caveat("input.unreadable", content.error->one_line(),
                                                "the other inputs were used"));
+    return;
+  }
+  if (content.lines) {
+    for (torch::JobLine& line : content.lines->lines) inputs.lines.lines.push_back(std::move(line));
+    inputs.lines.logs.merge(content.lines->logs);
+    inputs.lines.lines_read += content.lines->lines_read;
+    inputs.records.push_back({path, "log", torch::rank_in_name(path)});
     return;
   }
   if (!content.digest) return;
@@ -59,13 +83,15 @@ void take(HangInputs& inputs, const std::string& path, FileContent content) {
   inputs.digests.push_back(std::move(content.digest));
 }
 
-core::Error nothing_read(const std::vector<FileContent>& contents, const std::string& path) {
-  for (const FileContent& content : contents)
-    if (content.error) return *content.error;
+core::Error nothing_read(const std::optional<core::Error>& first, std::size_t files,
+                         const std::string& path) {
+  if (first) return *first;
   core::Error error = core::input_error(
-      contents.size() == 1
-          ? "no Flight Recorder dump"
-          : fmt::format("none of {} files is a Flight Recorder dump", contents.size()),
+      files == 1
+          ? "neither a Flight Recorder dump nor a log that tells of a hang"
+          : fmt::format("none of {} files is a Flight Recorder dump or a log that tells of a "
+                        "hang",
+                        files),
       "expected the files that PyTorch writes to TORCH_FR_DUMP_TEMP_FILE, as pickle or JSON");
   error.where.file = path;
   return error;
@@ -81,9 +107,14 @@ Result<HangInputs> load_hang(const std::vector<std::string>& paths) {
   core::for_each_index(files->size(),
                        [&](std::size_t i) { contents[i] = read_file((*files)[i], rank_lists); });
   HangInputs inputs;
+  std::optional<core::Error> first;
+  for (const FileContent& content : contents)
+    if (content.error && !first) first = content.error;
   for (std::size_t i = 0; i < contents.size(); ++i)
-    if (contents[i].digest || contents[i].error) take(inputs, (*files)[i], contents[i]);
-  if (inputs.digests.empty()) return nothing_read(contents, paths.front());
+    if (contents[i].digest || contents[i].error || contents[i].lines)
+      take(inputs, (*files)[i], std::move(contents[i]));
+  if (inputs.digests.empty() && inputs.lines.lines.empty())
+    return nothing_read(first, files->size(), paths.front());
   return inputs;
 }
 

@@ -13,6 +13,7 @@ namespace comm_probe::cli {
 
 struct HangInputs {
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
+  torch::JobLines lines = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };

@@ -76,8 +76,14 @@ Json verdict_json(const torch::Job& job, const HangVerdict& verdict) {
           {"sides", std::move(sides)}};
 }
 
-std::string verdict_line(const HangVerdict& verdict) {
-  return fmt::format("{}: {}", hang_kind_name(verdict.kind), verdict.summary);
+std::string verdict_line(const torch::Job& job, const HangVerdict& verdict) {
+  std::string line = hang_kind_name(verdict.kind);
+  if (verdict.kind == diagnose::HangKind::kHealthy) return line + ": " + verdict.summary;
+  if (!verdict.culprits.empty()) line += ": " + diagnose::ranks_text(verdict.culprits);
+  if (verdict.seq) line += fmt::format(", call {}", *verdict.seq);
+  if (verdict.p2p_seq) line += fmt::format(", p2p launch {}", *verdict.p2p_seq);
+  if (verdict.group) line += " of group " + job.groups[*verdict.group].name;
+  return line + fmt::format(" ({})", confidence_name(verdict.confidence));
 }
 
 std::vector<core::Block> verdict_blocks(const torch::Job& job,
@@ -85,8 +91,6 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
   const HangVerdict& verdict = judgement.verdict;
   std::vector<core::Block> blocks;
   core::KeyValues facts;
-  if (!verdict.culprits.empty())
-    facts.rows.emplace_back("culprit", core::number_ranges(verdict.culprits));
   if (verdict.group)
     facts.rows.emplace_back("group", diagnose::group_text(job.groups[*verdict.group]));
   if (verdict.seq) facts.rows.emplace_back("call", fmt::format("{} {}", *verdict.seq, verdict.op));
@@ -99,7 +103,8 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
     facts.rows.emplace_back(
         "or", fmt::format("{}; decided by: {}", hang_kind_name(other.kind), other.decided_by));
   for (const HangVerdict& other : judgement.others)
-    facts.rows.emplace_back("besides", verdict_line(other));
+    facts.rows.emplace_back("besides",
+                            fmt::format("{}: {}", hang_kind_name(other.kind), other.summary));
   facts.rows.emplace_back(
       "read", fmt::format("{} dumps, {} groups", job.digests.size(), job.groups.size()));
   if (!verdict.sides.empty()) blocks.emplace_back(sides_table(verdict.sides));

@@ -11,7 +11,7 @@ namespace comm_probe::cli {
 core::Json verdict_json(const torch::Job& job, const diagnose::HangVerdict& verdict);
 std::vector<core::Block> verdict_blocks(const torch::Job& job,
                                         const diagnose::HangJudgement& judgement);
-// "count_mismatch: rank 3 ..."
-std::string verdict_line(const diagnose::HangVerdict& verdict);
+// "count_mismatch: rank 3, call 11 of group 0 (certain)"
+std::string verdict_line(const torch::Job& job, const diagnose::HangVerdict& verdict);
 
 }  // namespace comm_probe::cli

@@ -54,6 +54,11 @@ constexpr std::array kFindings = {
                  "job was moving.",
                  "A slow step, compilation, a checkpoint.",
                  "Take a second set of dumps some seconds later and compare the last calls."},
+    FindingEntry{"hang.timeout-shorter", Severity::kWarning, Layer::kFramework,
+                 "The group that timed out has a shorter limit than another group of the job.",
+                 "new_group without a time-out gets the default of 10 minutes, not the value given "
+                 "to init_process_group (pytorch issue 135352).",
+                 "Give new_group and device meshes the time-out too."},
 };
 constexpr std::array kCaveats = {
     CaveatEntry{"hang.dump-cut", "A dump ends too early or holds bytes that are no plain data.",

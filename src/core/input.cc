@@ -20,7 +20,9 @@ constexpr std::size_t kHead = 64 << 10;
 class FileSource : public ByteSource {
  public:
   FileSource(int descriptor, std::string name)
-      : descriptor_(descriptor), name_(std::move(name)), buffer_(kBlock, '\0') {}
+      : descriptor_(descriptor),
+        name_(std::move(name)),
+        buffer_(std::make_unique_for_overwrite<char[]>(kBlock)) {}
   ~FileSource() override {
     if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
   }
@@ -30,7 +32,7 @@ class FileSource : public ByteSource {
   Result<std::string_view> next() override {
     ssize_t got = 0;
     do {
-      got = ::read(descriptor_, buffer_.data(), buffer_.size());
+      got = ::read(descriptor_, buffer_.get(), kBlock);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       Error error = input_error(fmt::format("cannot read: {}", std::strerror(errno)));
@@ -38,13 +40,13 @@ class FileSource : public ByteSource {
       return error;
     }
     offset_ += static_cast<std::uint64_t>(got);
-    return std::string_view(buffer_.data(), static_cast<std::size_t>(got));
+    return std::string_view(buffer_.get(), static_cast<std::size_t>(got));
   }
 
  private:
   int descriptor_;
   std::string name_;
-  std::string buffer_;
+  std::unique_ptr<char[]> buffer_;
   std::uint64_t offset_ = 0;
 };
 

@@ -74,7 +74,10 @@ class Judge {
   void look_at_roots();
   void look_at_missing();
   void add_idle(const std::vector<WaitRoot>& roots);
+  bool makes_collectives(int rank) const;
   HangVerdict healthy() const;
+  bool is_young() const;
+  HangVerdict as_moving(HangVerdict verdict) const;
 
   const torch::Job& job_;
   HangState state_;
@@ -116,14 +119,34 @@ void Judge::look_at_devices() {
   explained_.insert(explained_.end(), broken.begin(), broken.end());
 }
 
+// Its peers would wait for it in a collective if it had not come so far.
+bool Judge::makes_collectives(int rank) const {
+  for (const torch::Group& group : job_.groups) {
+    const torch::Lane* lane = group.ranks.size() > 1 ? group.lane_of(rank) : nullptr;
+    if (lane != nullptr && !lane->collectives().empty()) return true;
+  }
+  return false;
+}
+
 // All ranks that stand outside of communication while others wait for them are one explanation.
 void Judge::add_idle(const std::vector<WaitRoot>& roots) {
   std::vector<int> idle;
-  for (const WaitRoot& root : roots)
-    if (root.ranks.size() == 1 && root.calls.empty() && state_.is_idle(root.ranks.front()))
+  std::vector<const WaitRoot*> unsent;
+  for (const WaitRoot& root : roots) {
+    if (root.ranks.size() != 1 || !root.calls.empty() || !state_.is_idle(root.ranks.front()))
+      continue;
+    const bool kept_up = !root.owed.empty() && !owed_call(state_, root.ranks) &&
+                         makes_collectives(root.ranks.front());
+    if (kept_up)
+      unsent.push_back(&root);
+    else if (const auto silent = find_silent_shift(state_, root.ranks.front()))
+      found_.push_back(explain_silent_shift(state_, root.ranks.front(), *silent));
+    else
       idle.push_back(root.ranks.front());
+  }
   std::sort(idle.begin(), idle.end());
   if (!idle.empty()) found_.push_back(explain_idle(state_, idle));
+  for (const WaitRoot* root : unsent) found_.push_back(explain_unsent(state_, *root));
 }
 
 void Judge::look_at_roots() {
@@ -161,13 +184,34 @@ HangVerdict Judge::healthy() const {
   return verdict;
 }
 
-core::Finding finding_of(const HangVerdict& verdict) {
-  core::Finding finding = core::make_finding(hang_finding_id(verdict.kind), verdict.summary);
-  finding.ranks = verdict.culprits;
-  finding.confidence = verdict.confidence;
-  finding.evidence = verdict.evidence;
-  finding.next = verdict.next;
-  return finding;
+// A dump is at most as old as its file: where that is less than half of the time-out for every open
+// call, the job was moving when the dumps were taken (spec 5.0).
+bool Judge::is_young() const {
+  constexpr std::int64_t kDefaultTimeoutMs = 600'000;
+  for (const auto& digest : job_.digests) {
+    const Head* head = state_.head(digest->rank);
+    if (head == nullptr) continue;
+    if (!digest->dump.file_time_ns) return false;
+    const std::int64_t age = *digest->dump.file_time_ns - head->work->created_ns;
+    const std::int64_t limit_ms =
+        head->work->timeout_ms > 0 ? head->work->timeout_ms : kDefaultTimeoutMs;
+    if (age < 0 || age > limit_ms * 1'000'000 / 2) return false;
+  }
+  return true;
+}
+
+// Ranks that disagree hang however young the call is; waiting alone is no hang yet.
+HangVerdict Judge::as_moving(HangVerdict verdict) const {
+  if (verdict.kind == HangKind::kNetworkOrHardware &&
+      verdict.confidence == core::Confidence::kPossible) {
+    verdict.kind = HangKind::kHealthy;
+    verdict.summary = "calls are in flight, none for longer than half of its time-out";
+    verdict.alternatives.clear();
+  } else if (verdict.kind == HangKind::kRankDeadOrStuck) {
+    verdict.kind = HangKind::kSlow;
+    verdict.summary += "; the others have waited for less than half of the time-out";
+  }
+  return verdict;
 }
 
 HangJudgement Judge::run() {
@@ -182,10 +226,10 @@ HangJudgement Judge::run() {
   } else {
     judgement.verdict = std::move(judgement.others.front());
     judgement.others.erase(judgement.others.begin());
-    judgement.judgement.findings.push_back(finding_of(judgement.verdict));
+    if (is_young()) judgement.verdict = as_moving(std::move(judgement.verdict));
   }
   if (!job_.missing.empty())
-    judgement.judgement.caveats.push_back(
+    judgement.caveats.push_back(
         core::make_caveat("hang.dump-missing", fmt::format("dumps of {}", ranks_text(job_.missing)),
                           "what these ranks did is not known"));
   return judgement;
@@ -194,5 +238,15 @@ HangJudgement Judge::run() {
 }  // namespace
 
 HangJudgement judge_hang(const torch::Job& job) { return Judge(job).run(); }
+
+std::optional<core::Finding> finding_of(const HangVerdict& verdict) {
+  if (verdict.kind == HangKind::kHealthy) return std::nullopt;
+  core::Finding finding = core::make_finding(hang_finding_id(verdict.kind), verdict.summary);
+  finding.ranks = verdict.culprits;
+  finding.confidence = verdict.confidence;
+  finding.evidence = verdict.evidence;
+  finding.next = verdict.next;
+  return finding;
+}
 
 }  // namespace comm_probe::diagnose

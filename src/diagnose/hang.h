@@ -73,9 +73,11 @@ const char* code_or_environment(const HangVerdict& verdict);
 struct HangJudgement {
   HangVerdict verdict = {};
   std::vector<HangVerdict> others = {};  // independent explanations, less certain ones
-  Judgement judgement = {};
+  std::vector<core::Caveat> caveats = {};
 };
 
 HangJudgement judge_hang(const torch::Job& job);
+// None where nothing is wrong.
+std::optional<core::Finding> finding_of(const HangVerdict& verdict);
 
 }  // namespace comm_probe::diagnose

@@ -13,10 +13,15 @@ HangVerdict explain_mismatch(const HangState& state, const Mismatch& mismatch);
 HangVerdict explain_unequal_message(const HangState& state, const OpenMessage& message);
 // Ranks whose completions are not seen although the peers completed the same calls.
 HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks);
+// A rank that owes a call because it has skipped another one that looked the same.
+HangVerdict explain_silent_shift(const HangState& state, int rank, const SilentShift& silent);
 // Ranks that owe a call and have nothing open.
 HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks);
 // Ranks that owe a call and left no dump.
 HangVerdict explain_missing(const HangState& state, const std::vector<int>& ranks);
+// A rank that has kept up with every collective of its groups and has not issued a message for
+// which others wait.
+HangVerdict explain_unsent(const HangState& state, const WaitRoot& root);
 HangVerdict explain_circle(const HangState& state, const WaitRoot& root);
 // Everybody is in the call, with equal arguments.
 HangVerdict explain_agreement(const HangState& state, const CallKey& call);

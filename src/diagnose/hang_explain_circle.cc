@@ -50,12 +50,12 @@ void add_heads(const HangState& state, const std::vector<int>& ranks, HangVerdic
   }
 }
 
-HangVerdict explain_missing_message(const HangState& state, const WaitRoot& root,
+HangVerdict explain_missing_message(const HangState& state, const std::vector<MessageWait>& waits,
                                     const std::vector<int>& owners) {
   HangVerdict verdict;
   verdict.kind = HangKind::kP2pUnpaired;
   verdict.culprits = owners;
-  for (const MessageWait& wait : root.messages) {
+  for (const MessageWait& wait : waits) {
     if (wait.issued || wait.to != owners.front()) continue;
     const OpenMessage& message = *wait.message;
     const Head* head = state.head(wait.from);
@@ -63,18 +63,18 @@ HangVerdict explain_missing_message(const HangState& state, const WaitRoot& root
     verdict.p2p_seq = head->work->seq;
     verdict.op = op_text(digest_of(state, wait.from), *head->work);
     const bool lacks_send = message.send.message == nullptr;
+    const std::string counts = message.certain ? fmt::format("{} sends and {} receives were issued",
+                                                             message.sends, message.receives)
+                                               : std::string("as far as the rings show");
     verdict.summary = fmt::format(
-        "message {} from rank {} to rank {} in {} has no {}: {} sends and {} receives were issued; "
-        "rank {} waits for it, rank {} has gone on",
-        message.sends < message.receives ? message.sends + 1 : message.receives + 1, message.from,
-        message.to, group_text(state.job().groups[message.group]), lacks_send ? "send" : "receive",
-        message.sends, message.receives, wait.from, wait.to);
+        "rank {} waits for a message from rank {} to rank {} in {} that has no {} ({}); rank {} "
+        "has "
+        "gone on",
+        wait.from, message.from, message.to, group_text(state.job().groups[message.group]),
+        lacks_send ? "send" : "receive", counts, wait.to);
     if (!message.certain) verdict.confidence = Confidence::kPossible;
     break;
   }
-  verdict.alternatives.push_back(
-      {HangKind::kCountMismatch, root.ranks,
-       "the schedule of the stages: which side should have made the call?"});
   verdict.next = {"which micro-batch takes another path on this stage?"};
   return verdict;
 }
@@ -149,9 +149,20 @@ HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
 
 }  // namespace
 
+HangVerdict explain_unsent(const HangState& state, const WaitRoot& root) {
+  HangVerdict verdict = explain_missing_message(state, root.owed, root.ranks);
+  verdict.victims = victims_of(state, verdict.culprits);
+  verdict.alternatives.push_back(
+      {HangKind::kRankDeadOrStuck, root.ranks, "py-spy on this rank: has it ended its work?"});
+  std::vector<int> waiting;
+  for (const MessageWait& wait : root.owed) waiting.push_back(wait.from);
+  add_heads(state, waiting, verdict);
+  return verdict;
+}
+
 HangVerdict explain_circle(const HangState& state, const WaitRoot& root) {
   const std::vector<int> owners = owners_that_went_on(state, root);
-  HangVerdict verdict = !owners.empty()          ? explain_missing_message(state, root, owners)
+  HangVerdict verdict = !owners.empty() ? explain_missing_message(state, root.messages, owners)
                         : !root.messages.empty() ? explain_message_order(state, root)
                                                  : explain_order(state, root);
   verdict.victims = victims_of(state, verdict.culprits);

@@ -151,6 +151,35 @@ HangVerdict explain_mismatch(const HangState& state, const Mismatch& mismatch) {
   return verdict;
 }
 
+HangVerdict explain_silent_shift(const HangState& state, int rank, const SilentShift& silent) {
+  HangVerdict verdict;
+  verdict.kind = HangKind::kCountMismatch;
+  verdict.culprits = {rank};
+  verdict.victims = victims_of(state, verdict.culprits);
+  verdict.group = silent.group;
+  verdict.seq = silent.own->seq;
+  verdict.confidence = Confidence::kCertain;
+  const Digest& digest = *state.job().digest_of(rank);
+  const Digest& peer = *state.job().digest_of(silent.peer);
+  verdict.op = op_text(digest, *silent.own);
+  verdict.summary = fmt::format(
+      "rank {} has {}: from call {} of {} on its calls come from the lines where rank {} makes "
+      "them "
+      "{} later; the sizes are equal, so nothing failed until the end",
+      rank, shift_text(silent.shift), silent.own->seq, group_text(state.job().groups[silent.group]),
+      silent.peer, silent.shift.by);
+  verdict.sides = {side_of(state, {rank}, *silent.own, work_state(*silent.own)),
+                   side_of(state, {silent.peer}, *silent.other, work_state(*silent.other))};
+  verdict.evidence = {
+      {digest.dump.file, std::nullopt,
+       fmt::format("rank {}, call {}: {}", rank, silent.own->seq, site_text(digest, *silent.own))},
+      {peer.dump.file, std::nullopt,
+       fmt::format("rank {}, call {}: {}", silent.peer, silent.own->seq,
+                   site_text(peer, *silent.other))}};
+  verdict.next = {"why does this rank not reach the line of the other side?"};
+  return verdict;
+}
+
 HangVerdict explain_unequal_message(const HangState& state, const OpenMessage& message) {
   HangVerdict verdict;
   verdict.kind = HangKind::kP2pUnpaired;

@@ -193,26 +193,37 @@ std::vector<Mismatch> find_mismatches(const HangState& state) {
   return found;
 }
 
+namespace {
+
+std::optional<SilentShift> silent_shift_against(const Group& group, const Lane& lane,
+                                                const Lane& peer) {
+  for (const Work& work : lane.collectives()) {
+    const Work* other = peer.find(work.seq);
+    if (work.seq < group.watermark() || other == nullptr) continue;
+    if (work.site == 0 || other->site == 0 || work.site == other->site) continue;
+    const auto shift = shift_of(lane, peer, work.seq);
+    if (!shift || shift->matched < kProvenRun || !shift->by_site) return std::nullopt;
+    return SilentShift{0, &work, other, peer.rank, *shift};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<SilentShift> find_silent_shift(const HangState& state, int rank) {
   std::optional<SilentShift> best;
   for (std::size_t g = 0; g < state.job().groups.size(); ++g) {
     const Group& group = state.job().groups[g];
     const Lane* lane = group.lane_of(rank);
     if (lane == nullptr || lane->collectives().empty()) continue;
-    for (const Lane& peer : group.lanes) {
-      if (peer.rank == rank || peer.collectives().empty()) continue;
-      for (const Work& work : lane->collectives()) {
-        const Work* other = peer.find(work.seq);
-        if (work.seq < group.watermark() || other == nullptr) continue;
-        if (work.site == 0 || other->site == 0 || work.site == other->site) continue;
-        const auto shift = shift_of(*lane, peer, work.seq);
-        if (shift && shift->matched >= kProvenRun && shift->by_site &&
-            (!best || work.record < best->seq))
-          best = SilentShift{g, work.seq, *shift};
-        break;
-      }
-      break;  // one peer shows it
-    }
+    const auto peer = std::find_if(group.lanes.begin(), group.lanes.end(), [&](const Lane& one) {
+      return one.rank != rank && !one.collectives().empty();
+    });
+    if (peer == group.lanes.end()) continue;
+    auto found = silent_shift_against(group, *lane, *peer);
+    if (!found || (best && best->own->record < found->own->record)) continue;
+    found->group = g;
+    best = found;
   }
   return best;
 }

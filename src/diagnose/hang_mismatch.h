@@ -40,7 +40,9 @@ std::vector<Mismatch> find_mismatches(const HangState& state);
 // others make theirs d calls later: a call was skipped that looked like its neighbours.
 struct SilentShift {
   std::size_t group = 0;
-  std::uint32_t seq = 0;
+  const torch::Work* own = nullptr;    // the first call from another place
+  const torch::Work* other = nullptr;  // the peer's of the same number
+  int peer = 0;
   Shift shift = {};
 };
 std::optional<SilentShift> find_silent_shift(const HangState& state, int rank);

@@ -56,6 +56,7 @@ class Graph {
   std::map<CallKey, std::size_t> node_of_call_ = {};
   std::vector<CallKey> calls_ = {};
   std::vector<std::vector<std::size_t>> next_;
+  std::vector<std::vector<std::size_t>> before_ = {};
   std::vector<MessageWait> message_waits_ = {};
 
   // Tarjan's algorithm, without recursion
@@ -154,9 +155,6 @@ void Graph::find_parts() {
 }
 
 std::vector<int> Graph::waiting_for(const std::vector<std::size_t>& part) const {
-  std::vector<std::vector<std::size_t>> before(next_.size());
-  for (std::size_t node = 0; node < next_.size(); ++node)
-    for (const std::size_t to : next_[node]) before[to].push_back(node);
   std::vector<bool> seen(next_.size());
   std::vector<std::size_t> todo = part;
   for (const std::size_t node : part) seen[node] = true;
@@ -164,7 +162,7 @@ std::vector<int> Graph::waiting_for(const std::vector<std::size_t>& part) const 
   while (!todo.empty()) {
     const std::size_t node = todo.back();
     todo.pop_back();
-    for (const std::size_t from : before[node]) {
+    for (const std::size_t from : before_[node]) {
       if (seen[from]) continue;
       seen[from] = true;
       todo.push_back(from);
@@ -189,13 +187,16 @@ WaitRoot Graph::root_of(const std::vector<std::size_t>& part) const {
     return std::binary_search(root.ranks.begin(), root.ranks.end(), rank);
   };
   for (const MessageWait& wait : message_waits_)
-    if (is_inside(wait.from) && is_inside(wait.to)) root.messages.push_back(wait);
+    if (is_inside(wait.to)) (is_inside(wait.from) ? root.messages : root.owed).push_back(wait);
   root.waiting = waiting_for(part);
   return root;
 }
 
 std::vector<WaitRoot> Graph::roots() {
   find_parts();
+  before_.resize(next_.size());
+  for (std::size_t node = 0; node < next_.size(); ++node)
+    for (const std::size_t to : next_[node]) before_[to].push_back(node);
   std::vector<bool> has_exit(parts_.size());
   for (std::size_t node = 0; node < next_.size(); ++node)
     for (const std::size_t to : next_[node])

@@ -31,6 +31,7 @@ struct WaitRoot {
   std::vector<CallKey> calls =
       {};  // that hold the circle together; one alone: nobody holds it back
   std::vector<MessageWait> messages = {};  // inside of the circle
+  std::vector<MessageWait> owed = {};      // messages for which others wait
   std::vector<int> waiting = {};  // ranks that wait for it, directly or not, without its own
 };
 

@@ -224,40 +224,27 @@ void Digester::number_by_group() {
   for (Work& work : digest_.works) work.seq = next[work.group]++;
 }
 
+// By group, collectives before p2p; within them the order of the records stays.
 void Digester::sort() {
-  std::vector<std::uint32_t> order(digest_.works.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto place = [&](std::uint32_t i) {
-    const Work& work = digest_.works[i];
-    return std::pair(work.group * 2U + (work.is_p2p ? 1U : 0U), i);
+  const auto bucket_of = [](const Work& work) {
+    return std::size_t{work.group} * 2 + (work.is_p2p ? 1 : 0);
   };
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
-  std::vector<Work> sorted;
-  sorted.reserve(order.size());
-  std::vector<std::uint32_t> moved_to(order.size());
-  digest_.ranges.assign(digest_.dump.groups.size(), {});
-  for (const std::uint32_t i : order) {
-    moved_to[i] = static_cast<std::uint32_t>(sorted.size());
-    sorted.push_back(digest_.works[i]);
+  std::vector<std::uint32_t> begin(digest_.dump.groups.size() * 2 + 1);
+  for (const Work& work : digest_.works) ++begin[bucket_of(work) + 1];
+  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  digest_.ranges.resize(digest_.dump.groups.size());
+  for (std::size_t group = 0; group < digest_.ranges.size(); ++group)
+    digest_.ranges[group] = {begin[group * 2], begin[group * 2 + 1], begin[group * 2 + 2]};
+  std::vector<Work> sorted(digest_.works.size());
+  std::vector<std::uint32_t> moved_to(digest_.works.size());
+  for (std::size_t i = 0; i < digest_.works.size(); ++i) {
+    moved_to[i] = begin[bucket_of(digest_.works[i])]++;
+    sorted[moved_to[i]] = digest_.works[i];
   }
+  for (std::size_t i = 0; i < digest_.works.size(); ++i)
+    if (digest_.works[i].state == Work::State::kPending) digest_.open.push_back(moved_to[i]);
   digest_.works = std::move(sorted);
   for (Message& message : digest_.messages) message.work = moved_to[message.work];
-  std::uint32_t at = 0;
-  for (std::uint16_t group = 0; group < digest_.ranges.size(); ++group) {
-    Digest::Range& range = digest_.ranges[group];
-    const auto& works = digest_.works;
-    range.begin = at;
-    while (at < works.size() && works[at].group == group && !works[at].is_p2p) ++at;
-    range.middle = at;
-    while (at < works.size() && works[at].group == group) ++at;
-    range.end = at;
-  }
-  for (std::uint32_t i = 0; i < digest_.works.size(); ++i)
-    if (digest_.works[i].state == Work::State::kPending) digest_.open.push_back(i);
-  std::sort(digest_.open.begin(), digest_.open.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return digest_.works[a].record < digest_.works[b].record;
-  });
 }
 
 }  // namespace

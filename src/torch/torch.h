@@ -4,6 +4,7 @@
 //   dump.h             a Flight Recorder dump: one process, its groups and its last calls
 //   digest.h           the same as works, which can be compared between ranks
 //   job.h              all dumps of a job side by side, by group and call
+//   job_lines.h        what PyTorch, NCCL, ncclras and launchers print about it
 //   readers/           bytes to records
 //
 // Worked example (tests/unit/torch/flight_recorder_test.cc): the pickle of rank 2 of data/hang/01
@@ -11,4 +12,5 @@
 #pragma once
 
 #include "torch/job.h"
+#include "torch/job_lines.h"
 #include "torch/readers/flight_recorder.h"

@@ -174,16 +174,16 @@ std::uint16_t DumpBuilder::group_of(const Entry& entry) {
   });
   const std::uint64_t key =
       combine(combine(parts[0], parts[1]), static_cast<std::uint64_t>(entry.pg_id));
-  const auto found = groups_by_key_.find(key);
-  if (found != groups_by_key_.end()) return found->second;
+  bool is_new = false;
+  const auto number = static_cast<std::uint16_t>(
+      groups_by_key_.find(key, static_cast<std::uint32_t>(dump_.groups.size()), is_new));
+  if (!is_new) return number;
   DumpGroup group;
   group.name = parts[0] == kNoIndex ? std::to_string(entry.pg_id) : strings_.text(parts[0]);
   if (parts[1] != kNoIndex) group.desc = strings_.text(parts[1]);
   if (entry.pg_id >= 0)
     group.local_id = static_cast<int>(std::min<std::int64_t>(entry.pg_id, 1 << 30));
-  const auto number = static_cast<std::uint16_t>(dump_.groups.size());
   dump_.groups.push_back(std::move(group));
-  groups_by_key_.emplace(key, number);
   return number;
 }
 
@@ -265,9 +265,10 @@ std::uint32_t DumpBuilder::arguments_of(const Entry& entry) {
   add_sizes(entry.out);
   add_types(entry.in_types);
   add_types(entry.out_types);
-  const auto [place, is_new] =
-      arguments_by_hash_.try_emplace(key, static_cast<std::uint32_t>(dump_.arguments.size()));
-  if (!is_new) return place->second;
+  bool is_new = false;
+  const std::uint32_t number =
+      arguments_by_hash_.find(key, static_cast<std::uint32_t>(dump_.arguments.size()), is_new);
+  if (!is_new) return number;
   Arguments made;
   std::string types, out_types;
   made.in = size_hash(entry.in, made.elements_in, made.tensors);
@@ -283,7 +284,7 @@ std::uint32_t DumpBuilder::arguments_of(const Entry& entry) {
     made.sizes += types;
   }
   dump_.arguments.push_back(std::move(made));
-  return place->second;
+  return number;
 }
 
 std::uint32_t DumpBuilder::stack_of(const Value& frames) {
@@ -297,12 +298,13 @@ std::uint32_t DumpBuilder::stack_of(const Value& frames) {
     key ^= key >> 32;
   });
   if (frame_numbers_.empty()) return kNoIndex;
-  const auto [place, is_new] =
-      stacks_by_hash_.try_emplace(key, static_cast<std::uint32_t>(dump_.stacks.size()));
-  if (!is_new) return place->second;
+  bool is_new = false;
+  const std::uint32_t number =
+      stacks_by_hash_.find(key, static_cast<std::uint32_t>(dump_.stacks.size()), is_new);
+  if (!is_new) return number;
   Stack stack;
-  for (const std::uint32_t number : frame_numbers_) {
-    const Frame& frame = dump_.frames[number];
+  for (const std::uint32_t one : frame_numbers_) {
+    const Frame& frame = dump_.frames[one];
     if (frame.is_torch) continue;
     stack.site = combine(stack.site, hash_text(frame.name));
     stack.site = combine(stack.site, hash_text(frame.file));
@@ -310,7 +312,7 @@ std::uint32_t DumpBuilder::stack_of(const Value& frames) {
   }
   stack.frames = frame_numbers_;
   dump_.stacks.push_back(std::move(stack));
-  return place->second;
+  return number;
 }
 
 }  // namespace comm_probe::torch

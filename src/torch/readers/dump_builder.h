@@ -13,6 +13,33 @@
 
 namespace comm_probe::torch {
 
+// A map from hashes to numbers with the last ones at hand: neighbouring calls are alike.
+class NumberByHash {
+ public:
+  // The number of `key`; `next` for a new one, and then `is_new`.
+  std::uint32_t find(std::uint64_t key, std::uint32_t next, bool& is_new) {
+    Recent& recent = recent_[key % kRecent];
+    if (recent.number != kNone && recent.key == key) {
+      is_new = false;
+      return recent.number;
+    }
+    const auto [place, inserted] = numbers_.try_emplace(key, next);
+    recent = {key, place->second};
+    is_new = inserted;
+    return place->second;
+  }
+
+ private:
+  static constexpr std::size_t kRecent = 256;
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  struct Recent {
+    std::uint64_t key = 0;
+    std::uint32_t number = kNone;
+  };
+  std::array<Recent, kRecent> recent_ = {};
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_ = {};
+};
+
 class DumpBuilder : public DictSink {
  public:
   explicit DumpBuilder(RankLists& rank_lists);
@@ -54,9 +81,9 @@ class DumpBuilder : public DictSink {
   const ValueStack* stack_ = nullptr;
   Dump dump_ = {};
   std::vector<std::uint16_t> operation_of_string_ = {};
-  std::unordered_map<std::uint64_t, std::uint32_t> arguments_by_hash_ = {};
-  std::unordered_map<std::uint64_t, std::uint32_t> stacks_by_hash_ = {};
-  std::unordered_map<std::uint64_t, std::uint16_t> groups_by_key_ = {};
+  NumberByHash arguments_by_hash_ = {};
+  NumberByHash stacks_by_hash_ = {};
+  NumberByHash groups_by_key_ = {};
   std::vector<std::uint32_t> frame_numbers_ = {};
   struct Status {
     int local_id;

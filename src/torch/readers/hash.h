@@ -30,7 +30,7 @@ inline std::uint64_t hash_text(std::string_view text) {
     text.remove_prefix(8);
   }
   std::uint64_t rest = 0;
-  std::memcpy(&rest, text.data(), text.size());
+  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
   return mix(hash ^ rest);
 }
 

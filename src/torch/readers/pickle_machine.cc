@@ -66,7 +66,7 @@ std::string refusal(unsigned char opcode) {
 // Memo numbers come in order in every known writer; a jump would be an attack on our memory.
 constexpr std::uint64_t kLargestJump = 4096;
 // The room for values is looked at every so many opcodes.
-constexpr unsigned kLook = 1024;
+constexpr unsigned kLook = 256;
 
 }  // namespace
 
@@ -123,21 +123,40 @@ bool PickleMachine::put(std::uint64_t index) {
   if (index > memo_.size() + kLargestJump)
     return fail(fmt::format("memo number {} where {} is next", index, memo_.size()));
   if (index >= memo_.size()) {
-    memo_.resize(index + 1);
-    known_.resize(index + 1);
+    memo_.resize(index + 1, Value{Kind::kUnset, 0, 0});
   }
   const Value value = stack_.top();
   memo_[index] = value;
-  known_[index] = true;
   if (value.kind == Kind::kList || value.kind == Kind::kDict) stack_.share();
   return true;
 }
 
 bool PickleMachine::get(std::uint64_t index) {
-  if (index >= memo_.size() || !known_[index])
+  if (index >= memo_.size() || memo_[index].kind == Kind::kUnset)
     return fail(fmt::format("memo number {} was never set", index));
   stack_.push(memo_[index]);
   return true;
+}
+
+// Stacks are runs of fetches from the memo, most of a dump: they go round the big switch. Whatever
+// is wrong with one is left for step().
+void PickleMachine::fetch_run() {
+  for (unsigned burst = 0; burst < kLook; ++burst) {
+    const auto left = static_cast<std::size_t>(end_ - at_);
+    std::uint32_t index = 0;
+    std::size_t length = 2;
+    if (left >= 2 && *at_ == 'h') {
+      index = at_[1];
+    } else if (left >= 5 && *at_ == 'j') {
+      std::memcpy(&index, at_ + 1, 4);
+      length = 5;
+    } else {
+      return;
+    }
+    if (index >= memo_.size() || memo_[index].kind == Kind::kUnset) return;
+    stack_.push(memo_[index]);
+    at_ += length;
+  }
 }
 
 bool PickleMachine::check(bool done, const char* opcode) {
@@ -236,6 +255,7 @@ Stopped PickleMachine::run(std::string_view bytes) {
   at_ = begin;
   end_ = begin + bytes.size();
   for (unsigned count = 0;; ++count) {
+    fetch_run();
     const unsigned char* start = at_;
     stopped_.offset = static_cast<std::uint64_t>(start - begin);
     if (!need(1)) return stopped_;

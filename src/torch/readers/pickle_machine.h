@@ -31,6 +31,7 @@ class PickleMachine {
   bool read_long();
   bool put(std::uint64_t index);
   bool get(std::uint64_t index);
+  void fetch_run();
   bool need(std::size_t size);
   std::uint64_t little_endian(std::size_t size);
   bool fail(std::string why);
@@ -41,7 +42,6 @@ class PickleMachine {
   const unsigned char* at_ = nullptr;
   const unsigned char* end_ = nullptr;
   std::vector<Value> memo_ = {};
-  std::vector<bool> known_ = {};
   Stopped stopped_ = {};
 };
 

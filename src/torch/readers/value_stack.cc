@@ -129,22 +129,21 @@ bool ValueStack::give_to_sink(std::uint32_t dict, std::size_t from) {
 }
 
 bool ValueStack::append_one() {
-  if (stack_.size() < 2 || stack_[stack_.size() - 2].kind != Kind::kList) return false;
+  if (stack_.size() < floor() + 2 || stack_[stack_.size() - 2].kind != Kind::kList) return false;
   add(stack_[stack_.size() - 2].index, stack_.size() - 1);
   stack_.pop_back();
   return true;
 }
 
 bool ValueStack::set_one() {
-  if (stack_.size() < 3 || stack_[stack_.size() - 3].kind != Kind::kDict) return false;
+  if (stack_.size() < floor() + 3 || stack_[stack_.size() - 3].kind != Kind::kDict) return false;
   add(stack_[stack_.size() - 3].index, stack_.size() - 2);
   stack_.resize(stack_.size() - 2);
   return true;
 }
 
 bool ValueStack::tuple(std::size_t size) {
-  const std::size_t floor = marks_.empty() ? 0 : marks_.back() + 1;
-  if (stack_.size() < floor + size) return false;
+  if (stack_.size() < floor() + size) return false;
   const std::size_t from = stack_.size() - size;
   const auto index = static_cast<std::uint32_t>(objects_.size());
   objects_.push_back({static_cast<std::uint32_t>(items_.size()), 0, kNoMore, index, {}});
@@ -163,13 +162,6 @@ bool ValueStack::tuple_marked() {
   marks_.pop_back();
   at_mark_.pop_back();
   stack_.push_back(made);
-  return true;
-}
-
-bool ValueStack::pop_top(Value& top) {
-  if (stack_.empty() || stack_.back().kind == Kind::kMark) return false;
-  top = stack_.back();
-  stack_.pop_back();
   return true;
 }
 

@@ -26,6 +26,7 @@ struct Value {
     kList,
     kDict,
     kMark,
+    kUnset,
     kEntry,
     kFrame
   };
@@ -80,7 +81,6 @@ class ValueStack {
   bool set_one();                // dict, key, value -> dict
   bool tuple(std::size_t size);  // the last `size` values become a list
   bool tuple_marked();
-  bool pop_top(Value& top);
   bool has_room() const { return stack_.size() + items_.size() + objects_.size() < limit_; }
   std::uint64_t most() const { return limit_; }
   // From now on a container may be reached in two ways (memo): nothing is thrown away any more.
@@ -132,6 +132,8 @@ class ValueStack {
   };
 
   void push_container(Value::Kind kind);
+  // The lowest value that an opcode without a mark of its own may touch.
+  std::size_t floor() const { return marks_.empty() ? 0 : marks_.back() + 1; }
   void add(std::uint32_t object, std::size_t from);
   bool give_to_sink(std::uint32_t dict, std::size_t from);
   static std::uint64_t limit_of(std::uint64_t file_bytes) { return 2'500'000 + file_bytes / 4; }

@@ -1,0 +1,82 @@
+// What PyTorch, NCCL, ncclras and launchers print about a job that stands still: watchdog
+// time-outs, dump signals, errors of communicators, processes that ended. Streaming, one line at a
+// time; a line may have any text in front (Ray, SLURM, vLLM).
+//
+//   "[rank3]:[E1129 12:05:10.6 ProcessGroupNCCL.cpp:689] [Rank 3] Watchdog caught collective
+//    operation timeout: WorkNCCL(SeqNum=32, OpType=ALLREDUCE, NumelIn=8192, NumelOut=8192,
+//    Timeout(ms)=15000) ran for 15086 milliseconds before timing out."
+//   -> kTimeout, rank 3, seq 32, op all_reduce, 8192 elements in and out, limit 15000, ran 15086
+//
+// `rank` is the global rank ("[rank3]:" or the name of the file); the rank inside of brackets is
+// that of the group and not used. Patterns and versions: spec flight-recorder 3.3 and 7.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/input.h"
+
+namespace comm_probe::torch {
+
+enum class JobEvent {
+  kTimeout,         // the watchdog's, with the work
+  kWatchdogStatus,  // last enqueued and completed of one group
+  kDumpSignal,      // the same of the first group, on a rank that was asked to dump
+  kDumpWritten,
+  kAsyncError,     // of a communicator
+  kHeartbeatLost,  // the watchdog thread itself is stuck
+  kGilHeld,
+  kStoreWait,     // a communicator's id was never published
+  kUnbatchedP2p,  // a two-rank communicator is about to be made
+  kEndedNormally,
+  kDesyncLagging,   // TORCH_NCCL_DESYNC_DEBUG: ranks that did not join
+  kFingerprint,     // TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks differ
+  kNcclCompletion,  // a work completion with an error status: 12, 5, 13, ...
+  kNcclConnection,  // a peer closed its connection, a call to recv failed
+  kXid,
+  kProcessDied,  // exit code or signal, from a launcher
+  kOutOfMemory,  // the kernel's OOM killer, or a CUDA out of memory
+  kGlooTimeout,
+  kRasDead,      // ncclras: a process that does not answer
+  kRasMismatch,  // ncclras: operation counts differ
+};
+const char* job_event_name(JobEvent event);
+
+struct JobLine {
+  JobEvent event = JobEvent::kTimeout;
+  std::optional<int> rank = {};  // global
+  std::optional<int> peer = {};  // kFingerprint: the other rank; kDesyncLagging: one of the ranks
+  std::vector<int> ranks = {};   // that the line lists
+  std::string group = {};        // name of the group, where the line tells it
+  std::string op = {};           // in the words of a dump: "all_reduce"
+  std::string other_op = {};     // kFingerprint
+  std::optional<std::int64_t> seq = {};
+  std::optional<std::int64_t> elements_in = {};
+  std::optional<std::int64_t> elements_out = {};
+  std::optional<std::int64_t> limit_ms = {};
+  std::optional<std::int64_t> ran_ms = {};
+  std::optional<std::int64_t> enqueued = {};
+  std::optional<std::int64_t> completed = {};
+  std::optional<std::int64_t> code = {};  // exit code, negative: a signal; completion status
+  std::optional<double> clock_s = {};     // of the line, seconds since the beginning of its year
+  std::string file = {};
+  std::uint64_t line = 0;
+  std::string text = {};  // the line, shortened
+};
+
+struct JobLines {
+  std::vector<JobLine> lines = {};
+  std::map<int, std::string> logs = {};  // rank -> a log of it
+  std::uint64_t lines_read = 0;
+
+  std::vector<const JobLine*> of(JobEvent event) const;
+  const JobLine* first(JobEvent event, std::optional<int> rank = {}) const;
+};
+
+// Adds what a text says; a text that says nothing adds no line but counts as a log.
+void read_job_lines(core::Input& input, JobLines& lines);
+
+}  // namespace comm_probe::torch
