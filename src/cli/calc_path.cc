@@ -282,6 +282,10 @@ int calc_path(const Shell& shell, PathFlags& flags) {
   document.verdict = sentence(*subject, ledgers[2]);
   document.body = {paths_table(ledgers), core::Heading{"Per byte, on one end"},
                    counts_table(ledgers), core::Heading{"Inputs"}, inputs(*subject, ledgers)};
+  document.body.insert(
+      document.body.begin() + 1,
+      core::Paragraph{"rdma-gdr-cpu is a ceiling: many CPUs pass half of it or less between PCIe "
+                      "devices (an A30 across sockets got 11 GB/s); measure it."});
   document.body.emplace_back(core::Heading{"A peer that stops answering"});
   document.body.emplace_back(timers_table(*queue_pair));
   document.details = {core::Heading{"Every ceiling"}, ceilings_table(ledgers)};

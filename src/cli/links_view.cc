@@ -1,8 +1,10 @@
 #include "cli/links_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 
 #include "core/units.h"
 #include "topology/link_kinds.h"
@@ -33,7 +35,55 @@ std::string over_text(const topology::NvlinkOverNics& over) {
       core::format_bandwidth(over.nics));
 }
 
+struct RootPort {
+  const topology::PciFunction* function = nullptr;
+  std::vector<std::string> below = {};
+};
+
+std::map<std::string, RootPort> root_ports(const topology::Survey& survey) {
+  std::map<std::string, RootPort> ports;
+  for (const topology::SurveyDevice& device : survey.devices) {
+    if (device.root_port.empty()) continue;
+    RootPort& port = ports[device.root_port];
+    port.function = survey.facts.function(device.root_port);
+    port.below.push_back(device.name);
+  }
+  std::erase_if(ports, [](const auto& port) { return port.second.function == nullptr; });
+  return ports;
+}
+
+std::string text_of(const topology::PciLink& link) {
+  const std::string speed = link.speed.substr(0, link.speed.find(" PCIe"));
+  return link.width ? fmt::format("{} x{}", speed, *link.width) : speed;
+}
+
 }  // namespace
+
+std::vector<core::Block> root_port_blocks(const topology::Survey& survey) {
+  using Align = core::Column::Align;
+  core::Table table{.columns = {{"root port", Align::kLeft},
+                                {"NUMA"},
+                                {"can do", Align::kLeft},
+                                {"runs at", Align::kLeft},
+                                {"below it", Align::kLeft}},
+                    .rows = {}};
+  for (const auto& [bus_id, port] : root_ports(survey))
+    table.rows.push_back({bus_id, port.function->numa ? fmt::to_string(*port.function->numa) : "",
+                          text_of(port.function->maximum), text_of(port.function->current),
+                          fmt::format("{}", fmt::join(port.below, " "))});
+  if (table.rows.empty()) return {};
+  return {core::Heading{"PCIe root ports"}, table};
+}
+
+void add_root_ports(const topology::Survey& survey, Json& result) {
+  for (const auto& [bus_id, port] : root_ports(survey)) {
+    Json json = {{"bus_id", bus_id}, {"below", port.below}};
+    if (port.function->numa) json["numa"] = *port.function->numa;
+    if (!port.function->maximum.speed.empty()) json["max"] = text_of(port.function->maximum);
+    if (!port.function->current.speed.empty()) json["current"] = text_of(port.function->current);
+    result["root_ports"].push_back(std::move(json));
+  }
+}
 
 std::vector<core::Block> link_blocks(const topology::Machine& machine) {
   const std::vector<LinkKind> kinds = link_kinds(machine);
@@ -48,8 +98,11 @@ std::vector<core::Block> link_blocks(const topology::Machine& machine) {
   bool has_pcie = false;
   for (const LinkKind& kind : kinds) {
     has_pcie = has_pcie || kind.line;
-    table.rows.push_back({kind.name, fmt::to_string(kind.count), text_of(kind.nccl),
-                          text_of(kind.nominal), text_of(kind.line), text_of(kind.effective)});
+    // NCCL's own assumption where the source says nothing
+    const bool is_assumed = kind.name == "port of unknown speed";
+    table.rows.push_back({kind.name, fmt::to_string(kind.count),
+                          text_of(kind.nccl) + (is_assumed ? " ?" : ""), text_of(kind.nominal),
+                          text_of(kind.line), text_of(kind.effective)});
   }
   std::vector<core::Block> blocks = {core::Heading{"Links (GB/s, one direction)"}, table};
   if (has_pcie) blocks.emplace_back(core::Paragraph{kMeasuredShare});

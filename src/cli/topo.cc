@@ -52,6 +52,7 @@ int show(const Shell& shell, const TopoOptions& options) {
   for (core::Caveat& caveat : document.caveats) caveat.limits = false;
   document.result = topology::saved_json(*survey);
   if (survey->machine) add_links(*survey->machine, document.result);
+  add_root_ports(*survey, document.result);
   document.verdict = survey_summary(*survey);
   if (!options.svg.empty()) document.result["svg"] = options.svg;
   if (const std::string art = drawing_text(*survey); !art.empty()) {
@@ -60,6 +61,7 @@ int show(const Shell& shell, const TopoOptions& options) {
         core::Preformatted{art}};
   }
   for (core::Block& block : survey_blocks(*survey)) document.body.push_back(std::move(block));
+  for (core::Block& block : root_port_blocks(*survey)) document.body.push_back(std::move(block));
   if (survey->machine)
     for (core::Block& block : link_blocks(*survey->machine))
       document.body.push_back(std::move(block));
@@ -75,7 +77,8 @@ int show(const Shell& shell, const TopoOptions& options) {
     document.body.emplace_back(
         core::Paragraph{fmt::format("not known: {}", fmt::join(unknown, ", "))});
   document.body.emplace_back(
-      core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction; --explain "
+      core::Paragraph{"GB/s is NCCL's figure for the narrowest link, one direction (?: its own "
+                      "assumption where the source says nothing); --explain "
                       "lists every path with its hops. next: " +
                       check_command(options.from)});
   if (!survey->roads.empty() && shell.explain()) {
@@ -147,7 +150,8 @@ void add_from(CLI::App& app, From& from) {
          "--from", from,
          "nvidia-smi topo -m, an NCCL topology XML, a saved topo show --json, the tar of topo "
          "record, or the output of lspci, nvidia-smi topo -p2p, nvidia-smi nvlink -s, "
-         "numactl -H, ibstat, ibv_devinfo, rdma link, show_gids, ...; several are merged; "
+         "numactl -H, ibstat, ibv_devinfo, rdma link, show_gids, ethtool -S, ...; several are "
+         "merged; "
          "- is standard input (default: this machine)")
       ->type_name("FILE")
       ->take_all();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "cli/topo_source.h"
@@ -95,29 +96,65 @@ void note_sources(Machines& machines) {
                         "slots, port rates and CPUs are compared only where both say them", false));
 }
 
+constexpr std::size_t kMostRows = 12;
+
+// Machines that look alike in the table; of a fleet those become one row.
+struct Alike {
+  std::size_t gpus = 0;
+  std::size_t nics = 0;
+  long differences = 0;
+  auto operator<=>(const Alike&) const = default;
+};
+
+std::vector<Alike> looks_of(const Machines& machines, const diagnose::TopoDiff& diff) {
+  std::map<std::string, long> own;
+  for (const core::Json& difference : diff.differences)
+    ++own[difference["machine"].get<std::string>()];
+  std::vector<Alike> looks;
+  for (std::size_t i = 0; i < machines.surveys.size(); ++i) {
+    const topology::Survey& survey = machines.surveys[i];
+    looks.push_back({survey.of(topology::SurveyDevice::Kind::kGpu).size(),
+                     survey.of(topology::SurveyDevice::Kind::kNic).size(), own[machines.names[i]]});
+  }
+  return looks;
+}
+
 core::Table machine_table(const Machines& machines, const diagnose::TopoDiff& diff) {
   using Align = core::Column::Align;
   core::Table table{.columns = {{"machine", Align::kLeft}, {"GPUs"}, {"NICs"}, {"differences"}},
                     .rows = {}};
-  for (std::size_t i = 0; i < machines.surveys.size(); ++i) {
-    const auto own = std::count_if(
-        diff.differences.begin(), diff.differences.end(),
-        [&](const core::Json& difference) { return difference["machine"] == machines.names[i]; });
-    const topology::Survey& survey = machines.surveys[i];
-    table.rows.push_back({machines.names[i],
-                          fmt::to_string(survey.of(topology::SurveyDevice::Kind::kGpu).size()),
-                          fmt::to_string(survey.of(topology::SurveyDevice::Kind::kNic).size()),
-                          fmt::to_string(own)});
+  const std::vector<Alike> looks = looks_of(machines, diff);
+  const bool is_fleet = looks.size() > kMostRows;
+  std::map<Alike, std::vector<std::size_t>> groups;  // of machines without a difference
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (is_fleet && looks[i].differences == 0)
+      groups[looks[i]].push_back(i);
+    else if (table.rows.size() < kMostRows)
+      table.rows.push_back({machines.names[i], fmt::to_string(looks[i].gpus),
+                            fmt::to_string(looks[i].nics), fmt::to_string(looks[i].differences)});
   }
+  for (const auto& [look, which] : groups)
+    table.rows.push_back(
+        {which.size() == 1 ? machines.names[which.front()]
+                           : fmt::format("{} like {}", which.size(), machines.names[which.front()]),
+         fmt::to_string(look.gpus), fmt::to_string(look.nics), "0"});
   return table;
+}
+
+// At most a few names: the findings and --json have them all.
+std::string listed(const std::vector<int>& odd, const Machines& machines) {
+  constexpr std::size_t kMostNames = 8;
+  std::string text;
+  for (std::size_t i = 0; i < odd.size() && i < kMostNames; ++i)
+    text += (text.empty() ? "" : ", ") + machines.names[static_cast<std::size_t>(odd[i])];
+  if (odd.size() > kMostNames) text += fmt::format(" and {} more", odd.size() - kMostNames);
+  return text;
 }
 
 std::string verdict_of(const Machines& machines, const diagnose::TopoDiff& diff) {
   const std::size_t count = machines.surveys.size();
   if (diff.findings.empty()) return fmt::format("{} machines, all alike", count);
-  std::string odd;
-  for (const int machine : diff.odd)
-    odd += (odd.empty() ? "" : ", ") + machines.names[static_cast<std::size_t>(machine)];
+  const std::string odd = listed(diff.odd, machines);
   if (count == 2) return fmt::format("{} differs from {}", machines.names[1], machines.names[0]);
   if (odd.empty()) return fmt::format("{} machines, of several kinds", count);
   return fmt::format("{} of {} machines differ{} from the majority: {}", diff.odd.size(), count,
@@ -143,6 +180,7 @@ int diff(const Shell& shell, const std::vector<std::string>& paths) {
   document.findings = diff.findings;
   document.caveats = machines->caveats;
   document.verdict = verdict_of(*machines, diff);
+  if (!diff.rails.empty()) document.result["rails"] = diff.rails;
   document.body = {core::Heading{"Machines"}, machine_table(*machines, diff)};
   return shell.finish(document);
 }

@@ -21,6 +21,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 int record(const Shell& shell, const std::string& path) {
+  if (path == "-")
+    return shell.fail(core::input_error("a recording is not written to standard output",
+                                        "give the name of a file, as in node7.tar"));
   const topology::Recording recording = topology::record_machine(core::Host::real());
   const std::string tar = recording.archive.tar();
   if (!write_file(path, tar))

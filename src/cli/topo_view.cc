@@ -60,6 +60,12 @@ std::string names_of(const Survey& survey, const std::vector<const Road*>& roads
   return names;
 }
 
+// "1.25 ?" where it rests on NCCL's assumption of an unknown port.
+std::string near_rate(const Survey& survey, const Road& road) {
+  const std::string text = rate_text(road.nccl);
+  return survey.device(road.to).port || text.empty() ? text : text + " ?";
+}
+
 Table gpu_table(const Survey& survey) {
   const std::vector<int> gpus = survey.of(Kind::kGpu);
   Table table{.columns = {{"GPU", Column::Align::kLeft}}, .rows = {}};
@@ -83,7 +89,7 @@ Table gpu_table(const Survey& survey) {
     if (has_nics)
       row.insert(row.end(), {near.empty() ? nothing_near(survey) : names_of(survey, near),
                              near.empty() ? "" : near.front()->printed});
-    if (has_nics && has_bus) row.push_back(near.empty() ? "" : rate_text(near.front()->nccl));
+    if (has_nics && has_bus) row.push_back(near.empty() ? "" : near_rate(survey, *near.front()));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -120,6 +120,13 @@ constexpr std::array kFindings = {
                  "Give NICs persistent names (udev rules), set NCCL_IB_HCA for each machine, or "
                  "renumber the GPUs; otherwise GPU k of one machine talks to GPU k of the other "
                  "across rails."},
+    FindingEntry{"topo.diff-rails", Severity::kWarning, Layer::kTopology,
+                 "NCCL gives a GPU another NIC than on most of the machines compared.",
+                 "NICs are named or numbered in another order, one is missing, down or slower, or "
+                 "a topology file differs.",
+                 "Make the NICs alike (names, NCCL_IB_HCA with the same order on every machine); "
+                 "otherwise sends to this GPU leave on one rail and arrive on another, over the "
+                 "upper switches of a rail-optimised network."},
     FindingEntry{"topo.diff-split", Severity::kWarning, Layer::kTopology,
                  "The machines differ and no side is the majority.",
                  "Several kinds of machine were compared.", "Compare each kind with itself."},

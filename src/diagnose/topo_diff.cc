@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/finding_table.h"
+#include "diagnose/topo_rails.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -284,7 +285,9 @@ TopoDiff Differ::make() {
 
 TopoDiff diff_topologies(const std::vector<Survey>& surveys,
                          const std::vector<std::string>& names) {
-  return Differ(surveys, names).make();
+  TopoDiff diff = Differ(surveys, names).make();
+  compare_rails(surveys, names, diff);
+  return diff;
 }
 
 }  // namespace comm_probe::diagnose

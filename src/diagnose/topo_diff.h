@@ -17,7 +17,8 @@ namespace comm_probe::diagnose {
 struct TopoDiff {
   std::vector<core::Finding> findings = {};
   core::Json differences = core::Json::array();
-  std::vector<int> odd = {};  // machines, in order
+  core::Json rails = core::Json::array();  // the NIC of every GPU: the usual one, then the odd ones
+  std::vector<int> odd = {};               // machines, in order
 };
 
 // `names` are those of the machines as people should read them.

@@ -4,7 +4,9 @@
 
 #include "core/finding_table.h"
 #include "diagnose/topo_rules.h"
+#include "nccl/direct_talk.h"
 #include "nccl/rails.h"
+#include "topology/job_machine.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -56,7 +58,27 @@ RuleAnswer nic_on_same_node(const Survey& survey, const std::vector<Reach>& doma
   return answer;
 }
 
+// As the job's ranks would find it: NICs whose port is down do not exist for NCCL.
+topology::Machine job_machine(const Survey& survey) {
+  topology::Machine machine = *survey.machine;
+  for (const topology::SurveyDevice& device : survey.devices)
+    if (device.node && (device.port_state == "DOWN" || device.port_state == "INIT") &&
+        machine.node(*device.node).type() == topology::NodeType::kNet)
+      std::get<topology::Net>(machine.node(*device.node).kind).dev.reset();
+  if (survey.kind == "nccl-topology") return nccl::as_one_job(machine);
+  topology::make_job(machine, survey.facts);
+  return machine;
+}
+
 }  // namespace
+
+core::Result<nccl::JobReach> reach_of_survey(const Survey& survey, int nodes) {
+  const topology::Machine machine = job_machine(survey);
+  nccl::Job job = nccl::implied_job(machine);
+  job.nodes = nodes;
+  job.refused = nccl::refused_pairs(survey.facts);
+  return nccl::reach_of_job(machine, nccl::read_settings({}), job);
+}
 
 void judge_job(const Survey& survey, const std::vector<nccl::Reach>& domains,
                TopoJudgement& judgement) {

@@ -122,31 +122,64 @@ RuleAnswer ports_ready(const Survey& survey) {
   return answer;
 }
 
+namespace {
+
+// What sysfs and texts of its interface show of a port together; a text that does not name its
+// interface is of the only port there is.
+topology::LosslessSigns signs_of(const Survey& survey, const RdmaPortFacts& port,
+                                 std::size_t ports) {
+  topology::LosslessSigns signs = port.signs;
+  const auto take = [](std::optional<bool>& known, const std::optional<bool>& more) {
+    if (more) known = known.value_or(false) || *more;
+  };
+  for (const topology::LosslessFacts& text : survey.facts.lossless) {
+    const bool is_own = text.interface.empty() ? ports == 1 : text.interface == port.interface;
+    if (!is_own) continue;
+    take(signs.priority_flow_control, text.signs.priority_flow_control);
+    take(signs.congestion_notification, text.signs.congestion_notification);
+  }
+  return signs;
+}
+
+std::string interface_or(const RdmaPortFacts& port) {
+  return port.interface.empty() ? "IFACE" : port.interface;
+}
+
+}  // namespace
+
 RuleAnswer roce_protected(const Survey& survey) {
   const auto ports = active_roce(survey);
   if (ports.empty()) return {.unknown = "it shows no active RoCE port"};
   std::vector<const RdmaPortFacts*> bare;
-  bool is_asked = false;
+  bool is_asked = !survey.facts.lossless.empty();
+  bool are_off = true;  // both were read, and both are off
   for (const RdmaPortFacts* port : ports) {
-    const auto& signs = port->signs;
+    const auto signs = signs_of(survey, *port, ports.size());
     is_asked = is_asked || port->from.source.starts_with("/sys/") || signs.priority_flow_control ||
                signs.congestion_notification;
-    if (!signs.priority_flow_control.value_or(false) &&
-        !signs.congestion_notification.value_or(false))
-      bare.push_back(port);
+    if (signs.priority_flow_control.value_or(false) ||
+        signs.congestion_notification.value_or(false))
+      continue;
+    bare.push_back(port);
+    are_off = are_off && signs.priority_flow_control && signs.congestion_notification;
   }
   if (!is_asked)
-    return {.unknown = "it shows no counters and no settings of RoCE (sysfs of this machine)"};
+    return {.unknown =
+                "it shows no counters and no settings of RoCE (sysfs of this machine, "
+                "ethtool -S, mlnx_qos -i)"};
   if (bare.empty()) return {};
   Finding finding = core::make_finding(
       "topo.roce-unprotected",
-      fmt::format("nothing shows flow control (PFC) or congestion marks (ECN) on {}",
-                  names_of_ports(bare)));
+      are_off ? fmt::format("flow control (PFC) and congestion marks (ECN) are both off on {}",
+                            names_of_ports(bare))
+              : fmt::format("nothing shows flow control (PFC) or congestion marks (ECN) on {}",
+                            names_of_ports(bare)));
   finding.evidence = {bare.front()->from};
-  finding.confidence = Confidence::kPossible;
-  finding.next = {"mlnx_qos -i " + (bare.front()->interface.empty() ? std::string("IFACE")
-                                                                    : bare.front()->interface),
-                  "ethtool -S IFACE | grep -e prio -e discard"};
+  for (const topology::LosslessFacts& text : survey.facts.lossless)
+    if (text.interface == bare.front()->interface) finding.evidence.push_back(text.from);
+  finding.confidence = are_off ? Confidence::kLikely : Confidence::kPossible;
+  finding.next = {"mlnx_qos -i " + interface_or(*bare.front()),
+                  "ethtool -S " + interface_or(*bare.front()) + " | grep -e prio -e discard"};
   return {.findings = {std::move(finding)}};
 }
 

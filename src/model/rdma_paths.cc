@@ -50,6 +50,9 @@ constexpr LatencyRow kTcpLatency = {15, 50, "kernel TCP between two hosts; golde
 // One GPU copy launch and its flag per chunk.
 constexpr LatencyRow kStagingLatency = {5, 10, "assumed: launch of a copy and its completion flag"};
 
+// Through the CPU a message takes longer (spec rdma.md, 9: write latency of GPU memory).
+constexpr LatencyRow kAcrossLatency = {1, 2, "assumed: 1 to 2 us more through a host bridge"};
+
 struct MemoryRow {
   int least_generation;
   int least_sm;
@@ -161,9 +164,10 @@ const PathCounts& counts_of(DataPath path) {
 LatencyRange path_latency(DataPath path, Transport transport) {
   if (path == DataPath::kTcp) return range(kTcpLatency);
   const LatencyRow& wire = transport == Transport::kInfiniBand ? kInfiniBandLatency : kRoceLatency;
-  if (path != DataPath::kRdmaStaged) return range(wire);
-  return {Duration::from_us(wire.low_us + kStagingLatency.low_us),
-          Duration::from_us(wire.high_us + kStagingLatency.high_us), kStagingLatency.source};
+  if (path == DataPath::kRdmaDirect) return range(wire);
+  const LatencyRow& more = path == DataPath::kRdmaStaged ? kStagingLatency : kAcrossLatency;
+  return {Duration::from_us(wire.low_us + more.low_us),
+          Duration::from_us(wire.high_us + more.high_us), more.source};
 }
 
 double packet_payload_share(Transport transport, Bytes mtu) {

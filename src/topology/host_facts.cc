@@ -59,7 +59,7 @@ const GpuFacts* HostFacts::gpu(int index) const {
 
 bool HostFacts::empty() const {
   return functions.empty() && gpus.empty() && nvlinks.empty() && peers.empty() &&
-         rdma_ports.empty() && interfaces.empty() && numa_nodes.empty() &&
+         rdma_ports.empty() && interfaces.empty() && lossless.empty() && numa_nodes.empty() &&
          unnamed_access_controls.empty() && !processor && !iommu && !peermem && !open_driver &&
          !locked_memory && !container && !virtual_machine && !gid_index;
 }

@@ -133,6 +133,13 @@ struct InterfaceFacts {
   core::Evidence from = {};
 };
 
+// The same of an interface, from a text: `ethtool -S`, `mlnx_qos -i`.
+struct LosslessFacts {
+  std::string interface = {};  // empty where the text does not say it
+  LosslessSigns signs = {};
+  core::Evidence from = {};
+};
+
 enum class IommuMode { kOff, kPassThrough, kTranslated };
 const char* iommu_mode_name(IommuMode mode);  // "off", "pass-through", "translated"
 
@@ -146,6 +153,7 @@ struct HostFacts {
   std::vector<PeerStatus> peers = {};
   std::vector<RdmaPortFacts> rdma_ports = {};
   std::vector<InterfaceFacts> interfaces = {};  // with a device behind them
+  std::vector<LosslessFacts> lossless = {};
   std::vector<NumaNode> numa_nodes = {};
   // Bridges that a source shows without their bus id (`lspci -vv | grep ACSCtl`).
   std::vector<Fact<AccessControl>> unnamed_access_controls = {};

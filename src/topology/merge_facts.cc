@@ -223,6 +223,9 @@ void Merger::add(const HostFacts& more) {
         if (a.distances.empty()) a.distances = b.distances;
         if (a.cpus.empty()) a.cpus = b.cpus;
       });
+  take_all(
+      known_.lossless, more.lossless,
+      [](auto& one) { return std::pair(one.interface, one.from.source); }, [](auto&, auto&) {});
   known_.unnamed_access_controls.insert(known_.unnamed_access_controls.end(),
                                         more.unnamed_access_controls.begin(),
                                         more.unnamed_access_controls.end());

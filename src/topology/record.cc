@@ -113,7 +113,7 @@ void Recorder::interface(const std::string& name) {
   const std::string at = link("/sys/class/net/" + name) + "/";
   files(at, {"operstate", "speed", "mtu"});
   if (host_.exists(at + "device")) link(at + "device");
-  folder(at + "ecn/roce_np/enable/");
+  for (const char* side : {"ecn/roce_np/enable/", "ecn/roce_rp/enable/"}) folder(at + side);
 }
 
 void Recorder::settings() {
@@ -165,7 +165,7 @@ std::string without_serial_numbers(const std::string& text) {
 }
 
 void Recorder::commands() {
-  for (const std::vector<std::string>& command : recorded_commands()) {
+  for (const std::vector<std::string>& command : recorded_commands(host_)) {
     const auto text = host_.output(command);
     auto& list = text ? recording_.commands : recording_.missing;
     list.push_back(fmt::format("{}", fmt::join(command, " ")));
@@ -189,8 +189,8 @@ Recording Recorder::make() {
 
 }  // namespace
 
-const std::vector<std::vector<std::string>>& recorded_commands() {
-  static const std::vector<std::vector<std::string>> kCommands = {
+std::vector<std::vector<std::string>> recorded_commands(const core::Host& host) {
+  std::vector<std::vector<std::string>> commands = {
       {"nvidia-smi", "topo", "-m"},
       {"nvidia-smi", "topo", "-p2p", "r"},
       {"nvidia-smi", "topo", "-p2p", "w"},
@@ -205,7 +205,12 @@ const std::vector<std::vector<std::string>>& recorded_commands() {
       {"rdma", "link"},
       {"show_gids"},
   };
-  return kCommands;
+  for (const std::string& device : host.list("/sys/class/infiniband"))
+    for (const std::string& name : host.list("/sys/class/infiniband/" + device + "/device/net")) {
+      commands.push_back({"ethtool", "-S", name});
+      commands.push_back({"mlnx_qos", "-i", name});
+    }
+  return commands;
 }
 
 Recording record_machine(const core::Host& host) { return Recorder(host).make(); }

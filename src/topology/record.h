@@ -25,6 +25,7 @@ struct Recording {
 Recording record_machine(const core::Host& host);
 
 // What is asked for, in this order.
-const std::vector<std::vector<std::string>>& recorded_commands();
+// `ethtool -S` and `mlnx_qos -i` for each interface of an RDMA port among them.
+std::vector<std::vector<std::string>> recorded_commands(const core::Host& host);
 
 }  // namespace comm_probe::topology

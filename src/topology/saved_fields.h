@@ -242,6 +242,14 @@ void fields(V& v, RdmaPortFacts& port) {
 }
 
 template <class V>
+void fields(V& v, LosslessFacts& lossless) {
+  v.text("interface", lossless.interface);
+  v.flag("priority_flow_control", lossless.signs.priority_flow_control);
+  v.flag("congestion_notification", lossless.signs.congestion_notification);
+  v.record("from", lossless.from);
+}
+
+template <class V>
 void fields(V& v, InterfaceFacts& interface) {
   v.text("name", interface.name);
   v.text("bus_id", interface.bus_id);
@@ -278,6 +286,7 @@ void fields(V& v, HostFacts& facts) {
   v.list("peers", facts.peers);
   v.list("rdma_ports", facts.rdma_ports);
   v.list("interfaces", facts.interfaces);
+  v.list("lossless", facts.lossless);
   v.list("numa_nodes", facts.numa_nodes);
   v.list("unnamed_acs", facts.unnamed_access_controls);
   v.record("processor", facts.processor);

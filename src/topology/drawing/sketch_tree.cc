@@ -49,6 +49,8 @@ class TreeSketch {
 // A rate that stands for "no limit" is none.
 std::optional<Bandwidth> rate_of(const Link& link) {
   if (link.nccl >= kLocalRate) return std::nullopt;
+  // NCCL's own assumption where the source says nothing.
+  if (link.type == LinkType::kPci && !link.nominal) return std::nullopt;
   return link.nccl.bandwidth();
 }
 
@@ -66,9 +68,11 @@ void TreeSketch::describe_ports(SketchNode& node, int nic) const {
     if (!node.device && device != device_of_.end()) node.device = device->second;
     node.name = rates.empty() ? net.name : node.name;
     if (!rates.empty()) node.lines.push_back(net.name);
-    ++rates[net.speed.in_Gbps()];
-    node.about += fmt::format(", {} {} Gb/s", net.name, number(net.speed.in_Gbps()));
+    node.about += ", " + net.name;
+    if (link.nominal) node.about += fmt::format(" {} Gb/s", number(link.nominal->in_Gbps()));
+    ++rates[link.nominal ? link.nominal->in_Gbps() : 0];
   }
+  rates.erase(0);
   for (const auto& [rate, count] : rates)
     node.lines.push_back(count > 1 ? fmt::format("{} x {}G", count, number(rate))
                                    : number(rate) + " Gb/s");

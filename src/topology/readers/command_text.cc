@@ -29,12 +29,14 @@ constexpr Row kReaders[] = {
     {"ibv_devinfo", ibv_devinfo_reader},
     {"rdma-link", rdma_link_reader},
     {"show_gids", show_gids_reader},
+    {"ethtool", ethtool_reader},
+    {"mlnx_qos", mlnx_qos_reader},
 };
 
 constexpr const char* kExpected =
     "expected `nvidia-smi topo -m`, an NCCL topology XML, a saved `topo show --json`, a recorded "
     "machine, or the output of lspci, nvidia-smi topo -p2p, nvidia-smi nvlink -s, numactl -H, "
-    "ibstat, ibstatus, ibv_devinfo, rdma link or show_gids";
+    "ibstat, ibstatus, ibv_devinfo, rdma link, show_gids, ethtool -S or mlnx_qos";
 
 class TextReading {
  public:
@@ -100,7 +102,7 @@ Result<Source> read_command_text(core::Input& input, const std::string& command)
 
 std::vector<Source> read_recorded_commands(const core::Host& host) {
   std::vector<Source> sources;
-  for (const std::vector<std::string>& command : recorded_commands()) {
+  for (const std::vector<std::string>& command : recorded_commands(host)) {
     const auto text = host.output(command);
     if (!text) continue;
     auto source = read_text(host.name() + core::Host::output_path(command), *text,

@@ -208,15 +208,14 @@ void NcclXmlReader::read_pci(const xml_node& pci, int above, int depth) {
                             : gpu ? Function::kGpu
                                   : function_of_class(xml_.text(pci, "class"));
   if (function == Function::kNoNode) return skip(pci);
+  const auto width = xml_.integer_or(pci, "link_width", 0);
+  if (width < 0 || width > 32)
+    xml_.fail(pci, fmt::format("pci {} has link_width {}, expected 0 to 32", bus_id, width));
   Node node{.host = host_,
             .local = bus_number(bus_id) & kLocalIdMask,
             .bus_id = bus_id,
-            .slot = {.speed = xml_.text(pci, "link_speed"),
-                     .width = static_cast<int>(xml_.integer_or(pci, "link_width", 0))},
+            .slot = {.speed = xml_.text(pci, "link_speed"), .width = static_cast<int>(width)},
             .line = xml_.line_of(pci.offset_debug())};
-  if (node.slot.width < 0 || node.slot.width > 32)
-    xml_.fail(pci,
-              fmt::format("pci {} has link_width {}, expected 0 to 32", bus_id, node.slot.width));
   if (function == Function::kNic) node.kind = Nic{};
   if (function == Function::kGpu) node.kind = gpu ? gpu_facts(gpu) : Gpu{};
   if (function == Function::kSwitch)
@@ -330,7 +329,7 @@ void NcclXmlReader::connect_nvlink(const NamedLink& link) {
   else
     other = builder_.nvswitch();
   if (other == link.owner) {  // a cloud's own file has it; no path can use it
-    ++skipped_["nvlink to the gpu itself"];
+    ++skipped_["nvlink to the gpu itself (no path can use it)"];
     return;
   }
   if (!other) return skip(link.element);

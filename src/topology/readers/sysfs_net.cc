@@ -48,11 +48,13 @@ std::optional<bool> congestion_notification(const core::Host& host, const std::s
                               "cc_rx_ce_pkts", "cc_rx_cnp_pkts", "cc_tx_cnp_pkts"})
     if (host.read_integer(port + "hw_counters/" + counter).value_or(0) > 0) return true;
   std::optional<bool> is_on;
-  const std::string folder = "/sys/class/net/" + interface + "/ecn/roce_np/enable/";
   if (interface.empty()) return is_on;
-  for (const std::string& priority : host.list(folder))
-    if (const auto value = host.read_integer(folder + priority))
-      is_on = is_on.value_or(false) || *value != 0;
+  for (const char* side : {"roce_np", "roce_rp"}) {
+    const std::string folder = fmt::format("/sys/class/net/{}/ecn/{}/enable/", interface, side);
+    for (const std::string& priority : host.list(folder))
+      if (const auto value = host.read_integer(folder + priority))
+        is_on = is_on.value_or(false) || *value != 0;
+  }
   return is_on;
 }
 

@@ -114,5 +114,51 @@ TEST(TopoDiffSources, MatrixAgainstTree) {
   EXPECT_EQ(run.status, 0) << run;
 }
 
+// A thousand saved machines and one odd one: it is named, and the text is one screen.
+TEST_F(TopoDiffCommand, AFleet) {
+  const std::string saved =
+      run_binary({"topo", "show", "--from", write("m.txt", matrix(-1)), "--json"}).out;
+  fs::remove(folder() + "/m.txt");
+  for (int i = 0; i < 1000; ++i) write("node" + std::to_string(1000 + i) + ".json", saved);
+  write("node1637.json",
+        run_binary({"topo", "show", "--from", "-", "--json"}, {.stdin_text = matrix(2)}).out);
+  const BinaryRun run = run_binary({"topo", "diff", folder()}, {.limit = std::chrono::seconds(60)});
+  EXPECT_EQ(run.status, 1) << run;
+  EXPECT_THAT(run.out, HasSubstr("1 of 1000 machines differs from the majority: node1637.json"));
+  EXPECT_THAT(run.out, HasSubstr("999 like node1000.json"));
+  EXPECT_LT(lines_of(run.out).size(), 40U) << run;
+}
+
+// Two NICs have changed their names: the GPUs' rails no longer line up.
+TEST_F(TopoDiffCommand, RailsThatCross) {
+  const std::string dgx = run_binary({"machines", "dgx-h100", "--topo"}).out;
+  std::string other = dgx;
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    other.replace(other.find(from), from.size(), to);
+  };
+  rename("name=\"mlx5_1\" dev=\"1\"", "name=\"?\" dev=\"9\"");
+  rename("name=\"mlx5_2\" dev=\"2\"", "name=\"mlx5_1\" dev=\"1\"");
+  rename("name=\"?\" dev=\"9\"", "name=\"mlx5_2\" dev=\"2\"");
+  for (const char* name : {"a.xml", "b.xml", "c.xml"}) write(name, dgx);
+  write("d.xml", other);
+  const BinaryRun run = run_binary({"topo", "diff", folder(), "--json"});
+  EXPECT_EQ(run.status, 1) << run;
+  const auto document = nlohmann::json::parse(run.out);
+  nlohmann::json rails;
+  for (const auto& finding : document["findings"])
+    if (finding["id"] == "topo.diff-rails") rails = finding;
+  EXPECT_THAT(rails["summary"].get<std::string>(),
+              HasSubstr("d.xml: NCCL gives 2 GPUs another NIC than elsewhere (GPU1 has mlx5_2, "
+                        "elsewhere mlx5_1)"));
+  EXPECT_EQ(document["result"]["rails"][1]["nics"][2], "mlx5_1");
+  // one NIC fewer: its GPU takes a neighbour's
+  std::string fewer = dgx;
+  const std::size_t nic = fewer.find("<pci busid=\"0000:12:00.0\"");
+  fewer.erase(nic, fewer.find("</pci>", nic) + 6 - nic);
+  write("d.xml", fewer);
+  EXPECT_THAT(run_binary({"topo", "diff", folder()}).out,
+              HasSubstr("d.xml: NCCL gives 1 GPU another NIC than elsewhere (GPU0 has mlx5_"));
+}
+
 }  // namespace
 }  // namespace comm_probe::test

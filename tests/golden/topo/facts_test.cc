@@ -207,6 +207,58 @@ TEST(TopoFacts, RoceWithoutAnySign) {
   EXPECT_EQ(verdict.status, 0);  // no evidence is no proof
 }
 
+// Root ports are no nodes of NCCL's graph; the kernel shows them.
+TEST(TopoFacts, RootPorts) {
+  RecordedTree tree;
+  tree.four_switches();
+  const BinaryRun run = run_binary({"topo", "show", "--from", tree.path(), "--json"});
+  const auto ports = nlohmann::json::parse(run.out)["result"]["root_ports"];
+  ASSERT_EQ(ports.size(), 4U) << run;
+  EXPECT_EQ(ports[1]["bus_id"], "0000:20:01.0");
+  EXPECT_EQ(ports[1]["below"], nlohmann::json({"GPU1", "mlx5_1"}));
+  EXPECT_EQ(ports[1]["current"], "32.0 GT/s x16");
+  EXPECT_THAT(run_binary({"topo", "show", "--from", tree.path()}).out,
+              HasSubstr("PCIe root ports\n"));
+}
+
+// Flow control stands in no file of sysfs: `ethtool -S` and `mlnx_qos -i` beside it clear the
+// finding, or say that both are off.
+TEST(TopoFacts, RoceSignsOfCommands) {
+  const std::string kQos =
+      "$ mlnx_qos -i ens2\nDCBX mode: OS controlled\nPFC configuration:\n"
+      "\tpriority    0   1   2   3   4   5   6   7\n\tenabled     0   0   0   {}   0   0   0   0\n";
+  const std::string kCounters =
+      "$ ethtool -S ens2\nNIC statistics:\n     rx_packets: 123456789012\n"
+      "     rx_prio3_pause: {}\n     rx_discards_phy: {}\n";
+  const auto with = [&](const std::string& commands, const char* ecn) {
+    RecordedTree tree;
+    tree.four_switches();
+    make_roce(tree, 4, "");
+    tree.file(std::string(kNic1) + "infiniband/mlx5_1/ports/1/hw_counters/np_cnp_sent", "0");
+    tree.file(std::string(kNic1) + "net/ens2/operstate", "up");
+    tree.link(std::string(kNic1) + "infiniband/mlx5_1/device", "../..");
+    if (*ecn != 0) tree.file("sys/class/net/ens2/ecn/roce_rp/enable/3", ecn);
+    RecordedTree texts;
+    texts.file("commands.txt", commands);
+    const BinaryRun run = run_binary({"topo", "check", "--from", tree.path(), "--from",
+                                      texts.path() + "/commands.txt", "--json"});
+    const auto document = nlohmann::json::parse(run.out);
+    return document["findings"].empty() ? ""
+                                        : document["findings"][0]["summary"].get<std::string>();
+  };
+  const auto qos = [&](int on) { return fmt::format(fmt::runtime(kQos), on); };
+  const auto counters = [&](int pauses, int drops) {
+    return fmt::format(fmt::runtime(kCounters), pauses, drops);
+  };
+  EXPECT_EQ(with(qos(1), ""), "");
+  EXPECT_EQ(with(counters(812, 0), ""), "");
+  EXPECT_EQ(with(qos(0), "1"), "");  // congestion marks are on
+  EXPECT_THAT(with(qos(0), "0"), HasSubstr("are both off on mlx5_1"));
+  EXPECT_THAT(with(counters(0, 0), ""), HasSubstr("nothing shows"));
+  EXPECT_THAT(with(counters(0, 77), "0"), HasSubstr("are both off"));    // drops, but no pause
+  EXPECT_EQ(with("NIC statistics:\n     rx_prio3_pause: 5\n", ""), "");  // the only port
+}
+
 // As ../shared/data/h200/system/system.txt shows our H200: a guest whose GPU stands on bus 00, with
 // link and width, without bridges and NUMA node.
 TEST(TopoFacts, AVirtualMachineHidesTheTreeAlsoWithWidths) {

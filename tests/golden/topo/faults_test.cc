@@ -263,6 +263,18 @@ TEST(Faults, PlanGivesTheReasonOfEveryPair) {
                                      {"reason", "distance PIX is within the level PXB"}}));
 }
 
+// What the source leaves out is not drawn as if it were known.
+TEST(Faults, AssumptionsOfNcclAreMarked) {
+  const std::string bare =
+      "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\"><pci busid=\"0000:00:06.0\" "
+      "class=\"0x030200\"><gpu dev=\"0\" sm=\"90\" rank=\"0\" gdr=\"0\"/></pci>"
+      "<nic><net name=\"eth0\" dev=\"0\" speed=\"10000\"/></nic></cpu></system>";
+  const BinaryRun run = run_binary({"topo", "show", "--from", "-"}, {.stdin_text = bare});
+  const std::string tree = run.out.substr(0, run.out.find("GPUs\n"));
+  EXPECT_THAT(tree, HasSubstr("┄┄ ?")) << run;
+  EXPECT_THAT(tree, Not(HasSubstr("12"))) << run;
+}
+
 // Rails of a domain of several hosts are those of the plugin's index.
 TEST(Faults, RailsOfAnNvlinkDomain) {
   const std::filesystem::path rack =

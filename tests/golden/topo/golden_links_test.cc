@@ -84,6 +84,8 @@ TEST(GoldenLinks, Latency) {
                         range(calc_path("H100", "400GbE"), 2), range(calc_path("H100", "NDR"), 0)),
             "1–2 / 2–4 / 15–50")
       << "G3-13";
+  // through the CPU it takes longer
+  EXPECT_EQ(calc_path("H100", "NDR")["gdr_through_cpu"]["latency_us"][1], 4);
 }
 
 TEST(GoldenLinks, QueuePairTimers) {
