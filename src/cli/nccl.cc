@@ -2,35 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/nccl_commands.h"
-#include "cli/nccl_job.h"
+#include "cli/nccl_judgement.h"
 #include "cli/plan_tuning_json.h"
 #include "cli/plan_view.h"
 #include "cli/subcommands.h"
-#include "core/finding_table.h"
-#include "diagnose/nccl_plan.h"
+#include "diagnose/nccl_methods.h"
 
 namespace comm_probe::cli {
 namespace {
 
-// What was given but decides nothing that this command shows.
-std::vector<core::Caveat> unused_settings(const nccl::Environment& environment) {
-  std::vector<std::string> known;
-  for (const auto& part :
-       {nccl::path_setting_names(), nccl::channel_setting_names(), nccl::tuning_setting_names()})
-    known.insert(known.end(), part.begin(), part.end());
-  std::string names;
-  for (const auto& [name, value] : environment)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      names += (names.empty() ? "" : ", ") + name;
-  if (names.empty()) return {};
-  return {core::make_caveat("nccl.setting-unused", "the effect of " + names,
-                            "paths, NICs, channels and the choice of algorithms are decided "
-                            "without it",
-                            false)};
+// Every call that the plan's table of choices shows, at powers of two from 8 B to 8 GiB.
+std::vector<nccl::Call> calls_of_plan(const nccl::JobPlan& plan) {
+  constexpr std::uint64_t kFirst = 8;
+  constexpr std::uint64_t kLast = std::uint64_t{8} << 30;
+  std::vector<nccl::Call> calls;
+  for (const nccl::Function function : nccl::kAllFunctions)
+    for (std::uint64_t size = kFirst; size <= kLast; size *= 2)
+      if (const auto call = nccl::call_of(function, size, plan.agreement.ranks); call.count > 0)
+        calls.push_back(call);
+  return calls;
 }
 
 struct PlanOptions {
@@ -50,20 +43,21 @@ int plan(const Shell& shell, const PlanOptions& options) {
                                                    .talk = nccl::direct_talk(job->facts)});
   if (!planned_document) return shell.fail(planned_document.error());
   core::Document& document = *planned_document;
-  document.findings =
-      diagnose::judge_plan(*planned, nccl::read_channel_settings(job->environment, job->version));
+  const nccl::Tuning tuning = tune(*planned, *settings);
+  diagnose::PlanJudgement judgement = judge_job(*job, *planned);
+  document.findings = std::move(judgement.findings);
+  document.caveats = std::move(judgement.caveats);
+  for (core::Finding& finding : diagnose::judge_methods(tuning, calls_of_plan(*planned)))
+    document.findings.push_back(std::move(finding));
   document.inputs = {job->input};
-  add_tuning_json(document.result, tune(*planned, *settings));
+  add_tuning_json(document.result, tuning);
   document.result["env"] = job->environment;
-  document.caveats = job->caveats;
-  const auto unused = unused_settings(job->environment);
-  document.caveats.insert(document.caveats.end(), unused.begin(), unused.end());
   return shell.finish(document);
 }
 
 void add_plan(CLI::App& nccl, Shell& shell) {
   CLI::App* app = nccl.add_subcommand(
-      "plan", "which GPUs talk directly, which NIC each GPU gets, where GPUDirect RDMA is used");
+      "plan", "channels, rings, trees and tuning; which GPUs talk directly, which NIC each gets");
   auto options = std::make_shared<PlanOptions>();
   options->request.add_to(*app, shell);
   app->add_flag("--full", options->is_full, "every ring and tree in JSON, however many ranks");

@@ -5,12 +5,13 @@
 
 #include "cli/choose_view.h"
 #include "cli/nccl_commands.h"
-#include "cli/nccl_job.h"
+#include "cli/nccl_judgement.h"
 #include "cli/size_range.h"
 #include "cli/tuner_file.h"
 #include "core/spelling.h"
 #include "core/units.h"
 #include "diagnose/nccl_choice.h"
+#include "diagnose/nccl_methods.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -43,10 +44,13 @@ Result<nccl::Call> call_of(const ChooseOptions& options) {
     return core::input_error(fmt::format(
         "NCCL runs {} as sends and receives, without choosing an algorithm", model::op_name(*op)));
   const auto type = nccl::data_type_from_name(options.type);
-  if (!type) return core::input_error(fmt::format("-d: unknown type '{}'", options.type));
+  if (!type)
+    return core::input_error("-d: " +
+                             core::unknown_word("type", options.type, nccl::data_type_names()));
   const auto reduction = nccl::reduction_from_name(options.reduction);
   if (!reduction)
-    return core::input_error(fmt::format("-o: unknown reduction '{}'", options.reduction));
+    return core::input_error(
+        "-o: " + core::unknown_word("reduction", options.reduction, nccl::reduction_names()));
   return nccl::Call{*function, 0, *type, *reduction};
 }
 
@@ -72,27 +76,42 @@ Result<std::vector<ChosenSize>> chosen_sizes(const nccl::Tuning& tuning, const n
     if (one.count > 0) chosen.push_back({one, choose(tuning, one)});
   }
   if (chosen.empty())
-    return core::input_error(fmt::format("{} is less than one element per rank",
-                                         core::format_bytes(core::Bytes::of(sizes.back()))));
+    return core::input_error(fmt::format("{} is less than one element per rank ({}, {} B)",
+                                         core::format_bytes(core::Bytes::of(sizes.back())),
+                                         data_type_name(call.type), size_of(call.type)));
   return chosen;
 }
 
-// What NCCL_ALGO and NCCL_PROTO cost against NCCL's own choice.
-std::vector<core::Finding> cost_of_settings(const ChoosePlan& plan) {
-  const nccl::MethodLists& lists = plan.tuning.job.settings.lists;
+// What the settings of --env cost against the same machine without them. Nothing where the free
+// plan fails.
+std::vector<core::Finding> cost_of_settings(const NcclJob& job, const ChoosePlan& plan) {
   diagnose::ForcedCost cost;
+  cost.settings = modelled_settings(job);
+  if (cost.settings.empty()) return {};
   cost.function = function_name(plan.call.function);
-  if (!lists.algorithm_text.empty()) cost.setting = "NCCL_ALGO=" + lists.algorithm_text;
-  if (!lists.protocol_text.empty())
-    cost.setting += (cost.setting.empty() ? "" : " ") + ("NCCL_PROTO=" + lists.protocol_text);
-  if (cost.setting.empty()) return {};
-  nccl::TuningJob job = plan.tuning.job;
-  job.settings.lists = nccl::default_method_lists();
-  const nccl::Tuning free = nccl::tune(job);
-  for (const ChosenSize& size : plan.sizes)
-    if (auto choice = choose(free, size.call))
-      cost.sizes.push_back({size.call.bytes(job.agreement.ranks), size.choice, *choice});
+  const auto planned = without_settings(job).plan();
+  const auto settings = nccl::read_tuning_settings({}, job.version);
+  if (!planned || !settings) return {};
+  const nccl::Tuning free = nccl::tune(*planned, *settings);
+  for (const ChosenSize& size : plan.sizes) {
+    const auto choice = choose(free, size.call);
+    if (size.choice.ok() && choice)
+      cost.sizes.push_back(
+          {size.call.bytes(plan.tuning.job.agreement.ranks), *size.choice, *choice});
+  }
   return judge_forced_choice(cost);
+}
+
+void add_findings(core::Document& document, const NcclJob& job, const nccl::JobPlan& planned,
+                  const ChoosePlan& plan) {
+  diagnose::PlanJudgement judgement = judge_job(job, planned);
+  document.caveats = std::move(judgement.caveats);
+  document.findings = std::move(judgement.findings);
+  std::vector<nccl::Call> calls;
+  for (const ChosenSize& size : plan.sizes) calls.push_back(size.call);
+  for (auto& finding : diagnose::judge_methods(plan.tuning, calls))
+    document.findings.push_back(std::move(finding));
+  for (auto& finding : cost_of_settings(job, plan)) document.findings.push_back(std::move(finding));
 }
 
 bool write_tuner(const std::string& file, const nccl::Tuning& tuning) {
@@ -125,20 +144,23 @@ int choose_all(const Shell& shell, const ChooseOptions& options) {
   if (!settings) return shell.fail(settings.error());
   const auto planned = job->plan();
   if (!planned) return shell.fail(planned.error());
-  ChoosePlan plan{.tuning = nccl::tune(*planned, *settings), .call = *call};
+  ChoosePlan plan{.tuning = nccl::tune(*planned, *settings),
+                  .call = *call,
+                  .hosts = job->job.nodes,
+                  .domains = static_cast<int>(planned->job.domains.size())};
   auto chosen = chosen_sizes(plan.tuning, *call, *sizes);
   if (!chosen) return shell.fail(chosen.error());
   plan.sizes = std::move(*chosen);
+  plan.left_out = sizes->size() - plan.sizes.size();
   plan.crossovers = crossovers(plan.tuning, *call, *sizes);
-  core::Document document = choose_document(plan);
+  core::Document document = choose_document(plan, shell.explain());
   if (!options.tuner.empty()) {
     if (!write_tuner(options.tuner, plan.tuning)) return shell.fail(cannot_write(options.tuner));
     add_tuner(document, options.tuner);
   }
   document.inputs = {job->input};
   document.result["env"] = job->environment;
-  document.findings = cost_of_settings(plan);
-  document.caveats = job->caveats;
+  add_findings(document, *job, *planned, plan);
   return shell.finish(document);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/nccl_job.h"
+
 namespace comm_probe::cli {
 namespace {
 
@@ -121,10 +123,6 @@ Json files_json(const EnvFacts& facts) {
   return files;
 }
 
-std::string version_text(topology::NcclVersion version) {
-  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
-}
-
 core::KeyValues explained_rows(const SettingEntry& entry, const SettingInForce* setting) {
   core::KeyValues rows;
   const auto add = [&](const char* what, std::string_view text) {
@@ -166,7 +164,7 @@ core::Document settings_document(const EnvFacts& facts, std::vector<core::Findin
   core::Document document{.command = "nccl"};
   Json settings = Json::array();
   for (const SettingInForce& setting : facts.settings) settings.push_back(setting_json(setting));
-  document.result = {{"nccl_version", version_text(facts.version)},
+  document.result = {{"nccl_version", nccl_version_text(facts.version)},
                      {"settings", settings},
                      {"files", files_json(facts)}};
   document.verdict = verdict_of(facts, findings);
@@ -195,7 +193,7 @@ core::Document explained_settings(const EnvFacts& facts,
     document.body.emplace_back(core::Heading{std::string(entry->name)});
     document.body.emplace_back(explained_rows(*entry, setting));
   }
-  document.result = {{"nccl_version", version_text(facts.version)}, {"explained", explained}};
+  document.result = {{"nccl_version", nccl_version_text(facts.version)}, {"explained", explained}};
   return document;
 }
 

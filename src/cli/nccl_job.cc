@@ -18,6 +18,11 @@ constexpr int kOldestMinor = 18;
 constexpr int kNewestMinor = 30;
 // Of a release that is named without patch: above every patch level that exists.
 constexpr int kLastPatch = 99;
+constexpr int kMostPatches = 20;  // no release has come near it
+constexpr int kMostNodes = 65536;
+// Their rings and trees take seconds and half a gigabyte; 65536 nodes of 8 GPUs are as many.
+constexpr int kMostRanks = 524288;
+constexpr topology::NcclVersion kNvlinkBetweenHosts = {2, 21, 0};
 
 std::optional<int> number(std::string_view text) {
   int value = 0;
@@ -28,11 +33,28 @@ std::optional<int> number(std::string_view text) {
 
 }  // namespace
 
+std::optional<core::Error> NcclJob::refusal() const {
+  const int gpus = machine.count(topology::NodeType::kGpu);
+  if (gpus > 0 && job.nodes > kMostRanks / gpus)
+    return core::input_error(
+        fmt::format("--nodes: {} nodes of {} GPUs are {} ranks, expected at most {}", job.nodes,
+                    gpus, std::int64_t{job.nodes} * gpus, kMostRanks));
+  if (job.mnnvl && machine.hosts() > 1 && version < kNvlinkBetweenHosts)
+    return core::input_error(
+        fmt::format("NCCL 2.{} has no NVLink between hosts (from 2.21), and this topology is of {} "
+                    "hosts that are one NVLink domain",
+                    version.minor, machine.hosts()),
+        fmt::format("plan with the topology of one host and --nodes {}",
+                    machine.hosts() * job.nodes));
+  return std::nullopt;
+}
+
 Result<nccl::JobPlan> NcclJob::plan() const {
   const auto in_file = [&](core::Error error) {
     if (error.where.file.empty()) error.where.file = input.path;
     return error;
   };
+  if (auto error = refusal()) return in_file(*error);
   auto reached = nccl::reach_of_job(machine, nccl::read_settings(environment, version), job);
   if (!reached) return in_file(reached.error());
   auto planned =
@@ -56,11 +78,13 @@ Result<NcclVersion> parse_nccl_version(const std::string& text) {
   if (text.empty()) return NcclVersion{};
   const auto refused = [&] {
     return core::input_error(
-        fmt::format("--version: '{}' is no NCCL release from 2.{} to 2.{}, expected 2.28 or 2.28.9",
+        fmt::format("--version: '{}' is no NCCL release from 2.{} to 2.{}, which are known here; "
+                    "expected one like 2.28 or 2.28.9",
                     text, kOldestMinor, kNewestMinor));
   };
   std::vector<int> parts;
-  std::string_view rest = text;
+  std::string_view rest = std::string_view(text).substr(0, text.find_first_of("-+"));
+  if (rest.starts_with('v')) rest.remove_prefix(1);
   while (true) {
     const std::size_t dot = rest.find('.');
     const auto part = number(rest.substr(0, dot));
@@ -71,9 +95,15 @@ Result<NcclVersion> parse_nccl_version(const std::string& text) {
   }
   if (parts.size() < 2 || parts[0] != 2 || parts[1] < kOldestMinor || parts[1] > kNewestMinor)
     return refused();
+  if (parts.size() == 3 && parts[2] > kMostPatches) return refused();
   const NcclVersion base;
   if (parts.size() == 3) return NcclVersion{2, parts[1], parts[2]};
   return parts[1] == base.minor ? base : NcclVersion{2, parts[1], kLastPatch};
+}
+
+std::string nccl_version_text(NcclVersion version) {
+  if (version.patch == kLastPatch) return fmt::format("{}.{}", version.major, version.minor);
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
 CLI::Option* add_nccl_version(CLI::App& app, std::string& target) {
@@ -92,7 +122,7 @@ void NcclJobRequest::add_to(CLI::App& app, Shell& shell) {
       ->type_name("FILE")
       ->required();
   app.add_option("--nodes", nodes_, "nodes like this one in the job")
-      ->check(CLI::Range(1, 100000))
+      ->check(CLI::Range(1, kMostNodes))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--env", env_, "an NCCL setting; may be repeated")

@@ -21,6 +21,8 @@ struct NcclJob {
   topology::HostFacts facts = {};
   nccl::Job job = {};
 
+  // Why there can be no plan: too many ranks, NVLink between hosts that the release does not know.
+  std::optional<core::Error> refusal() const;
   // Everything up to the channels; fails where NCCL's initialisation would.
   core::Result<nccl::JobPlan> plan() const;
 };
@@ -46,8 +48,11 @@ class NcclJobRequest {
 
 // "NAME=VALUE" words; the last one of a name wins.
 core::Result<nccl::Environment> parse_environment(const std::vector<std::string>& words);
-// "2.28.9", "2.28" (its last release); fails outside 2.18 .. 2.30.
+// "2.28.9", "2.28" (its last release), as tags and logs write it ("v2.28.9-1", "2.28.9+cuda13.0");
+// fails outside 2.18 .. 2.30.
 core::Result<topology::NcclVersion> parse_nccl_version(const std::string& text);
+// "2.28.9"; "2.22" where no patch was named.
+std::string nccl_version_text(topology::NcclVersion version);
 // Takes the place of the program's own --version, which add_common_flags has put there.
 CLI::Option* add_nccl_version(CLI::App& app, std::string& target);
 

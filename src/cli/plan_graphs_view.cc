@@ -20,6 +20,7 @@ using topology::PathType;
 
 constexpr std::size_t kMostRanksShown = 16;  // longer orders show runs
 constexpr int kMostRanksExplained = 64;
+constexpr std::size_t kOrdersShown = 4;  // of a search, without --explain
 
 std::string rate_text(topology::NcclRate rate) { return core::format_number(rate.GBps); }
 
@@ -107,33 +108,53 @@ bool is_same(const nccl::GraphChannel& a, const nccl::GraphChannel& b) {
   return a.net_in == b.net_in && a.net_out == b.net_out && a.ranks == b.ranks;
 }
 
-void add_orders(Table& table, const JobPlan& plan, const std::string& name, const Graph& graph) {
+// The channels of each order: {0, 8}, {1, 9} ...
+std::vector<std::vector<int>> alike_channels(const Graph& graph) {
   const auto& channels = graph.channels;
-  std::vector<bool> is_done(channels.size());
-  for (std::size_t first = 0; first < channels.size(); ++first) {
-    if (is_done[first]) continue;
-    std::vector<int> alike;
-    for (std::size_t other = first; other < channels.size(); ++other) {
-      if (is_done[other] || !is_same(channels[first], channels[other])) continue;
-      is_done[other] = true;
-      alike.push_back(static_cast<int>(other));
-    }
-    std::vector<std::string> row = {first == 0 ? name : "", numbers_text(alike)};
-    if (plan.job.reach.is_inter()) row.push_back(net_text(plan, channels[first].net_in));
-    row.push_back(ranks_text(channels[first].ranks));
-    if (plan.job.reach.is_inter()) row.push_back(net_text(plan, channels[first].net_out));
-    table.rows.push_back(std::move(row));
+  std::vector<std::vector<int>> groups;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return is_same(channels[static_cast<std::size_t>(group.front())], channels[channel]);
+    });
+    if (found != groups.end())
+      found->push_back(static_cast<int>(channel));
+    else
+      groups.push_back({static_cast<int>(channel)});
   }
+  return groups;
 }
 
-Table order_table(const JobPlan& plan) {
+void add_orders(Table& table, const JobPlan& plan,
+                const std::pair<std::string, const Graph*>& named, bool is_every_order) {
+  const Graph& graph = *named.second;
+  const auto groups = alike_channels(graph);
+  // one left out would take the line that says so
+  const bool is_cut = !is_every_order && groups.size() > kOrdersShown + 1;
+  const bool is_inter = plan.job.reach.is_inter();
+  for (std::size_t i = 0; i < (is_cut ? kOrdersShown : groups.size()); ++i) {
+    const auto& channel = graph.channels[static_cast<std::size_t>(groups[i].front())];
+    std::vector<std::string> row = {i == 0 ? named.first : "", numbers_text(groups[i])};
+    if (is_inter) row.push_back(net_text(plan, channel.net_in));
+    row.push_back(ranks_text(channel.ranks));
+    if (is_inter) row.push_back(net_text(plan, channel.net_out));
+    table.rows.push_back(std::move(row));
+  }
+  if (!is_cut) return;
+  std::vector<std::string> more = {"", "..."};
+  if (is_inter) more.emplace_back("");
+  more.push_back(fmt::format("{} more orders: --explain", groups.size() - kOrdersShown));
+  if (is_inter) more.emplace_back("");
+  table.rows.push_back(std::move(more));
+}
+
+Table order_table(const JobPlan& plan, bool is_every_order) {
   Table table{.columns = {{"search", Column::Align::kLeft}, {"channels", Column::Align::kLeft}},
               .rows = {}};
   if (plan.job.reach.is_inter()) table.columns.push_back({"NIC in", Column::Align::kLeft});
   table.columns.push_back({"ranks in order", Column::Align::kLeft});
   if (plan.job.reach.is_inter()) table.columns.push_back({"NIC out", Column::Align::kLeft});
-  for (const auto& [name, graph] : named(plan))
-    if (graph->traits.pattern != Pattern::kNvls) add_orders(table, plan, name, *graph);
+  for (const auto& one : named(plan))
+    if (one.second->traits.pattern != Pattern::kNvls) add_orders(table, plan, one, is_every_order);
   return table;
 }
 
@@ -167,17 +188,19 @@ std::vector<std::string> relaxations(const Graph& graph) {
   const nccl::SearchEffort& effort = graph.effort;
   std::vector<std::string> what;
   if (effort.found_speed < effort.first_speed)
-    what.push_back(fmt::format("{} for {} GB/s", rate_text(effort.first_speed),
-                               rate_text(effort.found_speed)));
+    what.push_back(fmt::format("{} instead of {} GB/s", rate_text(effort.found_speed),
+                               rate_text(effort.first_speed)));
   if (!traits.same_channels && traits.pattern != Pattern::kNvls)
-    what.emplace_back("one order for all channels");
+    what.emplace_back("orders that differ by channel");
   if (graph.id == 1 && traits.pattern == Pattern::kTree && graph.channels.front().ranks.size() > 1)
-    what.emplace_back("sharing a NIC between two GPUs");
+    what.emplace_back("one GPU per NIC instead of two");
   if (traits.type_intra > effort.nearest_intra)
-    what.push_back(fmt::format("{} inside", path_type_name(effort.nearest_intra)));
+    what.push_back(fmt::format("{} instead of {} inside", path_type_name(traits.type_intra),
+                               path_type_name(effort.nearest_intra)));
   if (traits.type_inter > effort.nearest_inter && graph.channels.front().net_in >= 0)
-    what.push_back(fmt::format("{} to the NIC", path_type_name(effort.nearest_inter)));
-  if (traits.cross_nic == 2) what.emplace_back("the same NIC in and out");
+    what.push_back(fmt::format("{} instead of {} to the NIC", path_type_name(traits.type_inter),
+                               path_type_name(effort.nearest_inter)));
+  if (traits.cross_nic == 2) what.emplace_back("another NIC out than in");
   return what;
 }
 
@@ -191,7 +214,7 @@ std::string search_story(const Graph& graph) {
                        effort.searches);
   std::string text = fmt::format("{} {}", effort.searches, effort.searches == 1 ? "try" : "tries");
   const std::vector<std::string> given_up = relaxations(graph);
-  if (!given_up.empty()) text += fmt::format("; gave up {}", fmt::join(given_up, ", "));
+  if (!given_up.empty()) text += fmt::format("; settled for {}", fmt::join(given_up, ", "));
   if (effort.found_channels < traits.n_channels)
     text += fmt::format("; {} channel{} of {} GB/s, split", effort.found_channels,
                         effort.found_channels == 1 ? "" : "s", rate_text(effort.found_speed));
@@ -201,7 +224,7 @@ std::string search_story(const Graph& graph) {
   return text;
 }
 
-void add_graph_blocks(core::Document& document, const JobPlan& plan) {
+void add_graph_blocks(core::Document& document, const JobPlan& plan, bool is_every_order) {
   document.body.emplace_back(core::Heading{"Searches (per channel)"});
   document.body.emplace_back(search_table(plan));
   core::KeyValues stories;
@@ -209,7 +232,7 @@ void add_graph_blocks(core::Document& document, const JobPlan& plan) {
     if (graph->traits.n_channels > 0) stories.rows.emplace_back(name, search_story(*graph));
   document.body.emplace_back(std::move(stories));
   document.body.emplace_back(core::Heading{"Channels of a node"});
-  document.body.emplace_back(order_table(plan));
+  document.body.emplace_back(order_table(plan, is_every_order));
   document.body.emplace_back(core::Heading{"Channels in use"});
   document.body.emplace_back(count_rows(plan));
 }

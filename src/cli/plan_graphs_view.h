@@ -7,11 +7,13 @@
 
 namespace comm_probe::cli {
 
-void add_graph_blocks(core::Document& document, const nccl::JobPlan& plan);
+// `is_every_order`: of each search all orders of ranks, else the first few.
+void add_graph_blocks(core::Document& document, const nccl::JobPlan& plan, bool is_every_order);
 // Every ring and tree; for --explain.
 void add_rings_and_trees(core::Document& document, const nccl::JobPlan& plan);
 
-// "10 tries; gave up 48 for 24 GB/s, one order for all channels; step budget spent in 3 of them"
+// "10 tries; settled for 24 instead of 48 GB/s, orders that differ by channel; step budget spent in
+// 3 of them"
 std::string search_story(const nccl::Graph& graph);
 
 }  // namespace comm_probe::cli

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "cli/nccl_job.h"
 #include "cli/plan_graphs_json.h"
 #include "cli/plan_graphs_view.h"
 #include "cli/plan_json.h"
@@ -22,6 +24,8 @@ using nccl::GdrMode;
 using nccl::Reach;
 
 constexpr int kChannelsShown = 8;
+constexpr int kMostGpusListed = 16;     // above: by kind
+constexpr int kMostGpusExplained = 64;  // above: no list of all pairs
 
 std::string rate_text(topology::NcclRate rate) { return core::format_number(rate.GBps); }
 
@@ -45,6 +49,47 @@ std::string gdr_text(const Reach& reach, int gpu, int net) {
   if (on(receive)) return "receive only: " + send.reason();
   if (on(send)) return "send only: " + receive.reason();
   return "off: " + receive.reason();
+}
+
+struct NetUse {
+  std::string path;
+  float rate;
+  std::string gdr;
+  auto operator<=>(const NetUse&) const = default;
+};
+
+// Of a large machine: GPUs by how they reach their NIC.
+Table gpu_kinds_table(const Reach& reach) {
+  nccl::NetChoice choice(reach);
+  std::map<NetUse, std::pair<std::vector<int>, std::set<int>>> kinds;
+  int without = 0;
+  for (int gpu = 0; gpu < reach.gpus(); ++gpu) {
+    const std::vector<int> nets = nets_of_gpu(choice, gpu);
+    if (nets.empty()) {
+      ++without;
+      continue;
+    }
+    const topology::Path path = reach.gpu_to_net(gpu, nets.front());
+    auto& [gpus, used] =
+        kinds[{path_type_name(path.type), path.bandwidth.GBps, gdr_text(reach, gpu, nets.front())}];
+    gpus.push_back(gpu);
+    used.insert(nets.begin(), nets.end());
+  }
+  Table table{.columns = {{"GPUs"},
+                          {"from", Column::Align::kLeft},
+                          {"to", Column::Align::kLeft},
+                          {"NICs"},
+                          {"path", Column::Align::kLeft},
+                          {"GB/s"},
+                          {"GPUDirect RDMA", Column::Align::kLeft, 5}},
+              .rows = {}};
+  for (const auto& [kind, use] : kinds)
+    table.rows.push_back(
+        {fmt::to_string(use.first.size()), device(reach, reach.gpu_node(use.first.front())),
+         device(reach, reach.gpu_node(use.first.back())), fmt::to_string(use.second.size()),
+         kind.path, rate_text({kind.rate}), kind.gdr});
+  if (without > 0) table.rows.push_back({fmt::to_string(without), "", "", "0", "none", "", ""});
+  return table;
 }
 
 Table gpu_table(const Reach& reach) {
@@ -130,21 +175,28 @@ int receivers_of(const Reach& reach) {
   return direct;
 }
 
-std::string verdict_of(const nccl::JobPlan& job_plan) {
-  const nccl::JobReach& plan = job_plan.job;
-  const Reach& reach = plan.reach;
+// "8 of 8 receive by GPUDirect RDMA"
+std::string direct_text(const nccl::JobReach& plan) {
   int direct = 0;
   if (const auto domains = nccl::every_domain(plan))
     for (const Reach& domain : *domains) direct += receivers_of(domain);
+  const Reach& whole = plan.before_trim ? *plan.before_trim : plan.reach;
+  return fmt::format("{} of {} receive by GPUDirect RDMA", direct, whole.gpus());
+}
+
+std::string verdict_of(const nccl::JobPlan& job_plan) {
+  const nccl::JobReach& plan = job_plan.job;
+  const Reach& reach = plan.reach;
   const Reach& whole = plan.before_trim ? *plan.before_trim : reach;
-  std::string text = fmt::format("{} GPUs on {} node(s): {} of {} receive by GPUDirect RDMA",
-                                 whole.ranks, whole.job.nodes, direct, whole.gpus());
-  if (reach.nets() == 0)
-    text = fmt::format("{} GPUs on {} node(s), no NIC", whole.ranks, whole.job.nodes);
-  const nccl::Agreement& agreement = job_plan.agreement;
-  text += fmt::format("; rings {} x {} GB/s, trees {} x {} GB/s", agreement.ring.n_channels,
-                      rate_text(agreement.ring.bw_inter), agreement.tree.n_channels,
-                      rate_text(agreement.tree.bw_inter));
+  const bool is_inter = whole.is_inter() || plan.domains.size() > 1;
+  std::string text = fmt::format("{} GPU{} on {} node{}", whole.ranks, whole.ranks == 1 ? "" : "s",
+                                 whole.job.nodes, whole.job.nodes == 1 ? "" : "s");
+  if (is_inter) text += reach.nets() == 0 ? ", no NIC" : ": " + direct_text(plan);
+  const nccl::GraphTraits& ring = job_plan.agreement.ring;
+  const nccl::GraphTraits& tree = job_plan.agreement.tree;
+  text += fmt::format("{} rings {} x {} GB/s, trees {} x {} GB/s", is_inter ? ";" : ":",
+                      ring.n_channels, rate_text(is_inter ? ring.bw_inter : ring.bw_intra),
+                      tree.n_channels, rate_text(is_inter ? tree.bw_inter : tree.bw_intra));
   if (plan.domains.size() > 1)
     text += fmt::format(
         "; the GPUs of a node fall into {} domains that reach each other by the network: {}",
@@ -181,19 +233,30 @@ Table every_pair(const Reach& reach) {
   return table;
 }
 
-}  // namespace
-
-std::string version_text(topology::NcclVersion version) {
-  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+// The rules without the lists of devices that the tables above hold.
+std::vector<PolicyLine> without_lists(std::vector<PolicyLine> lines, int gpus) {
+  const std::string gdr = "GPUDirect RDMA";
+  const auto count = std::count_if(lines.begin(), lines.end(),
+                                   [&](const PolicyLine& line) { return line.rule == gdr; });
+  for (PolicyLine& line : lines) {
+    if (line.rule == "NICs") line.outcome = "as above";
+    const std::size_t colon = line.outcome.find(": ");
+    if (line.rule == gdr && count == 1 && gpus > 1 && colon != std::string::npos)
+      line.outcome = fmt::format("{}: all {} GPUs", line.outcome.substr(0, colon), gpus);
+  }
+  return lines;
 }
+
+}  // namespace
 
 core::Result<core::Document> plan_document(const nccl::JobPlan& job_plan,
                                            const PlanViewOptions& options) {
   const nccl::JobReach& plan = job_plan.job;
   core::Document document{.command = "nccl"};
-  document.result = {{"nccl_version", version_text(plan.reach.settings.version)},
+  document.result = {{"nccl_version", nccl_version_text(plan.reach.settings.version)},
                      {"inputs", plan_inputs_json(plan)},
                      {"paths", plan_paths_json(plan)}};
+  document.result["domains"] = plan.domains;
   document.result["paths"]["reasons"] = reasons_json(plan, options.talk);
   const auto policy = policy_lines(plan, options.talk);
   if (!policy) return policy.error();
@@ -206,19 +269,24 @@ core::Result<core::Document> plan_document(const nccl::JobPlan& job_plan,
                                     fmt::join(plan.domains.front(), " "))});
   const Reach& whole = plan.before_trim ? *plan.before_trim : plan.reach;
   document.body.emplace_back(core::Heading{"NICs"});
-  document.body.emplace_back(gpu_table(plan.reach));
+  document.body.emplace_back(plan.reach.gpus() > kMostGpusListed ? gpu_kinds_table(plan.reach)
+                                                                 : gpu_table(plan.reach));
   if (whole.gpus() > 1) {
     document.body.emplace_back(core::Heading{"GPU pairs of a node"});
     document.body.emplace_back(pair_table(whole));
   }
   document.body.emplace_back(core::Heading{"Rules"});
-  document.body.emplace_back(policy_block(*policy));
-  add_graph_blocks(document, job_plan);
+  document.body.emplace_back(policy_block(without_lists(*policy, whole.gpus())));
+  add_graph_blocks(document, job_plan, options.with_pairs);
   document.body.emplace_back(core::Paragraph{
       "GB/s is what NCCL reckons with: the narrowest link of the path, one direction. "
-      "`comm-probe explain PIX` explains the words; --explain shows every pair."});
+      "`comm-probe explain PIX` explains the words; --explain shows every pair and order."});
   if (options.with_pairs) {
-    document.details.emplace_back(every_pair(plan.reach));
+    if (plan.reach.gpus() > kMostGpusExplained)
+      document.details.emplace_back(core::Paragraph{fmt::format(
+          "{} GPUs: the pairs are counted by kind above, not listed.", plan.reach.gpus())});
+    else
+      document.details.emplace_back(every_pair(plan.reach));
     add_rings_and_trees(document, job_plan);
   }
   return document;

@@ -188,8 +188,10 @@ void Policy::add_rails() {
   const bool may_relay = own_.settings.pxn && own_.settings.p2p_pxn_level != 0;
   add("rails", outcome,
       rails_.across == 0 ? "a send leaves on the rail of the receiver's GPU"
-      : may_relay        ? "no neighbour with NVLink stands at the receiver's rail"
-                         : "PXN is off for sends (NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL)");
+      : may_relay && own_.machine.hosts() > 1
+          ? "only a GPU of the same host relays, and no NIC of it is the receiver's rail"
+      : may_relay ? "no neighbour with NVLink stands at the receiver's rail"
+                  : "PXN is off for sends (NCCL_PXN_DISABLE, NCCL_P2P_PXN_LEVEL)");
 }
 
 void Policy::add_hindrances() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cli/nccl_job.h"
 #include "nccl/crossover.h"
 
 namespace comm_probe::cli {
@@ -75,9 +76,8 @@ std::string lines_of(const nccl::Tuning& tuning, nccl::Function function) {
 
 std::string tuner_file(const nccl::Tuning& tuning) {
   const nccl::Agreement& all = tuning.job.agreement;
-  const topology::NcclVersion version = tuning.job.settings.version;
   std::string text = fmt::format(
-      "# What NCCL {}.{}.{} takes on {} rank{}, {} node{} (borders: float, sum), for its example "
+      "# What NCCL {} takes on {} rank{}, {} node{} (borders: float, sum), for its example "
       "tuner\n"
       "# plugin (ext-tuner/example). Edit the lines where a measurement says otherwise, then set\n"
       "#   NCCL_TUNER_PLUGIN=/path/of/libnccl-tuner-example.so\n"
@@ -88,8 +88,8 @@ std::string tuner_file(const nccl::Tuning& tuning) {
       "channel.\n"
       "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,"
       "regBuff\n",
-      version.major, version.minor, version.patch, all.ranks, all.ranks == 1 ? "" : "s", all.nodes,
-      all.nodes == 1 ? "" : "s");
+      nccl_version_text(tuning.job.settings.version), all.ranks, all.ranks == 1 ? "" : "s",
+      all.nodes, all.nodes == 1 ? "" : "s");
   if (all.ranks > 1)
     for (const nccl::Function function : nccl::kAllFunctions) text += lines_of(tuning, function);
   return text;

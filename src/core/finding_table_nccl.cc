@@ -6,11 +6,17 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array kFindings = {
+    FindingEntry{"nccl.call-refused", Severity::kError, Layer::kNccl,
+                 "NCCL refuses the call on these GPUs.",
+                 "8-bit floats are reduced from compute capability 9.0 (Hopper) on; AllGather and "
+                 "Broadcast move them on any GPU.",
+                 "Reduce in a wider type (bfloat16), or on newer GPUs."},
     FindingEntry{"nccl.choice-forced", Severity::kWarning, Layer::kNccl,
-                 "NCCL_ALGO or NCCL_PROTO makes a collective slower than what NCCL would choose.",
+                 "A setting makes a collective slower than what NCCL would choose without it.",
                  "A setting that was right for one size, machine or release and was kept.",
-                 "Unset it, or limit it to a function (NCCL_ALGO=allreduce:ring, from 2.24). Where "
-                 "a measurement says otherwise believe the measurement: the time is NCCL's own "
+                 "Unset it, or limit a list of algorithms to a function (NCCL_ALGO=allreduce:ring, "
+                 "from 2.24). Where a measurement says otherwise believe the measurement: the time "
+                 "is NCCL's own "
                  "estimate."},
     FindingEntry{"nccl.env-conf-absent", Severity::kWarning, Layer::kNccl,
                  "NCCL_CONF_FILE names a file that cannot be read.",
@@ -37,6 +43,12 @@ constexpr std::array kFindings = {
                  "NCCL_DEBUG_SUBSYS replaces the default (INIT,BOOTSTRAP,ENV); without INIT "
                  "there is no version, network or channel in the log.",
                  "Add INIT and ENV: NCCL_DEBUG_SUBSYS=INIT,ENV,GRAPH."},
+    FindingEntry{"nccl.env-falls-back", Severity::kWarning, Layer::kNccl,
+                 "NCCL_ALGO leaves nothing for a function, and this old release takes Ring without "
+                 "a word.",
+                 "One list without function holds for all functions: Tree exists for AllReduce "
+                 "only. From 2.24 on the first such call fails.",
+                 "Unset it before the next update of NCCL; from 2.24: NCCL_ALGO=allreduce:tree."},
     FindingEntry{"nccl.env-feature-off", Severity::kInfo, Layer::kNccl,
                  "A setting takes away something that makes NCCL fast.",
                  "A work-around that was never removed, or a limit from another machine.",
@@ -158,9 +170,28 @@ constexpr std::array kFindings = {
                  "A typing error, small letters where capitals are read, a word of another "
                  "setting.",
                  "`comm-probe nccl env --explain NAME` shows what is accepted."},
+    FindingEntry{
+        "nccl.fewer-channels", Severity::kWarning, Layer::kNccl,
+        "A setting leaves a collective at most half of the channels that it would use.",
+        "NCCL_MAX_NCHANNELS or NCCL_MAX_CTAS, set to leave thread blocks to the "
+        "computation. NCCL's tuning model reckons with the bandwidth of the channels that "
+        "its search found and does not see the limit, so the time it predicts is too good.",
+        "Unset it, or measure: `comm-probe bench` or nccl-tests with and without."},
 };
 
 constexpr std::array kCaveats = {
+    CaveatEntry{"nccl.setting-unmodelled",
+                "A setting was given that changes the plan (network, NICs, topology, tuner), and "
+                "comm-probe does not model it.",
+                "Plan with the topology of a job that ran with it (NCCL_TOPO_DUMP_FILE), or with "
+                "the switch that the caveat names."},
+    CaveatEntry{"nccl.setting-unused",
+                "A setting was given that decides nothing of what this command shows.",
+                "`comm-probe nccl env --explain NAME` says what it is for."},
+    CaveatEntry{"nccl.version-unproven",
+                "The answer is for a release of NCCL without recordings to compare with.",
+                "Constants and rules are those of the release's tag. Compare with a log: "
+                "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING."},
     CaveatEntry{"nccl.env-of-shell", "The settings are those of this shell, not of a running job.",
                 "Run it inside the job, or give it the job's process: `comm-probe nccl env --pid "
                 "PID`."},

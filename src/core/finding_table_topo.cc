@@ -232,10 +232,6 @@ constexpr std::array kCaveats = {
                 "before a reboot is the usual cause."},
     CaveatEntry{"topo.tree-hidden", "A virtual machine hides the PCIe tree.",
                 "Run on the host, or use the topology file of the cloud."},
-    CaveatEntry{"nccl.setting-unused",
-                "A setting was given that this command does not take into account.",
-                "Check the name for a typing error; settings of algorithms and channels do not "
-                "change paths."},
 };
 
 }  // namespace

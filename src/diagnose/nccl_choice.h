@@ -1,7 +1,11 @@
-// What do NCCL_ALGO and NCCL_PROTO cost? The choice with them beside the choice without, size by
-// size: a refusal, or the size at which they cost most.
+// What do settings cost? The choice with them beside NCCL's free choice on the same machine, size
+// by size: the size at which they cost most, and which ledger pays. Any setting that changes the
+// plan counts, not only NCCL_ALGO and NCCL_PROTO.
 //
-//   NCCL_ALGO=Ring, all_reduce on 32 DGX H100: 3.4x at 25 MB -> nccl.choice-forced
+//   NCCL_ALGO=Ring, all_reduce on 32 DGX H100: 3.46x at 25 MB, the steps pay -> nccl.choice-forced
+//   NCCL_P2P_DISABLE=1, 4 DGX H100: 1.62x at 25 MB, the bytes pay
+//   NCCL_MAX_NCHANNELS=2: no other time, because NCCL reckons with the channels of its search ->
+//   nccl.fewer-channels: 2 of 16
 #pragma once
 
 #include <string>
@@ -14,16 +18,16 @@ namespace comm_probe::diagnose {
 
 struct ForcedSize {
   std::uint64_t bytes = 0;
-  core::Result<nccl::Choice> made;  // with the settings
-  nccl::Choice free = {};           // without
+  nccl::Choice made = {};  // with the settings
+  nccl::Choice free = {};  // without
 };
 struct ForcedCost {
-  std::string setting = {};   // "NCCL_ALGO=Ring"
-  std::string function = {};  // "AllReduce"
+  std::vector<std::string> settings = {};  // "NCCL_ALGO=Ring"
+  std::string function = {};               // "AllReduce"
   std::vector<ForcedSize> sizes = {};
 };
 
-// At most one finding of each kind; none below 5 %.
+// Nothing below 5 %; fewer channels count from half of them.
 std::vector<core::Finding> judge_forced_choice(const ForcedCost& cost);
 
 }  // namespace comm_probe::diagnose

@@ -211,6 +211,13 @@ void judge_methods(const EnvFacts& facts, Findings& findings) {
     return;
   }
   const SettingInForce& first = algorithms != nullptr ? *algorithms : *protocols;
+  for (const std::string& word : lists->ignored)
+    findings.push_back(env_finding(
+        "nccl.env-word-unknown",
+        fmt::format("'{}' of NCCL_ALGO or NCCL_PROTO is no such name; NCCL 2.{} ignores it (from "
+                    "2.24 it is an error)",
+                    word, facts.version.minor),
+        first));
   const auto without = functions_without(*lists);
   if (!without.empty() && facts.version >= topology::NcclVersion{2, 24, 0})
     findings.push_back(

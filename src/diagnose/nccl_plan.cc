@@ -119,21 +119,31 @@ bool is_cut_short(const Graph& graph, float most) {
 
 std::optional<core::Finding> cut_search(const JobPlan& plan) {
   const float most = most_of(plan);
-  std::string text;
+  std::string found;
+  core::Finding finding;
   for (const auto& [name, graph] : graphs_of(plan)) {
     const nccl::SearchEffort& effort = graph->effort;
     if (!is_cut_short(*graph, most)) continue;
-    text +=
-        fmt::format("{}{} {} x {:g} GB/s of {:g}, {} of {} tries cut{}", text.empty() ? "" : "; ",
-                    name, effort.found_channels, effort.found_speed.GBps, most, effort.searches_cut,
-                    effort.searches, effort.total_budget_cut ? ", total budget spent" : "");
+    const std::string what =
+        fmt::format("{} {} x {:g} GB/s", name, effort.found_channels, effort.found_speed.GBps);
+    if (found.find(what) != std::string::npos) continue;  // domains that are alike
+    found += (found.empty() ? "" : ", ") + what;
+    finding.evidence.push_back(
+        {.source = kSource,
+         .text = fmt::format("{}: {} of {} tries cut{}", name, effort.searches_cut, effort.searches,
+                             effort.total_budget_cut ? ", total budget spent" : "")});
   }
-  if (text.empty()) return std::nullopt;
-  core::Finding finding = core::make_finding(
-      "nccl.search-cut", "the search stopped at its step budget and may have missed more: " + text);
-  finding.confidence = core::Confidence::kPossible;
-  finding.evidence.push_back({.source = kSource, .text = text});
-  return finding;
+  if (found.empty()) return std::nullopt;
+  core::Finding cut = core::make_finding(
+      "nccl.search-cut",
+      fmt::format("the search stopped at its step budget and found less than the machine could "
+                  "carry ({} of {:g} GB/s)",
+                  found, most));
+  cut.evidence = std::move(finding.evidence);
+  cut.confidence = core::Confidence::kPossible;
+  cut.next = {fmt::format("comm-probe nccl plan --topo FILE --nodes {} --env NCCL_CROSS_NIC=1",
+                          plan.job.reach.job.nodes)};
+  return cut;
 }
 
 }  // namespace

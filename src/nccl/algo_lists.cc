@@ -54,13 +54,15 @@ class ListReader {
   }
 
   // The form before 2.24.
-  void read_flat(const std::string& value) {
+  void read_flat(const std::string& value, std::vector<std::string>& ignored) {
     if (value.empty()) return;
     const bool excludes = value[0] == '^';
     for (auto& row : rows_) row.fill(excludes ? Allowed::kYes : Allowed::kNo);
     for (const std::string& word : pieces(value.substr(excludes ? 1 : 0), ','))
       if (const auto column = column_of(word))
         for (auto& row : rows_) row[*column] = excludes ? Allowed::kNo : Allowed::kYes;
+      else
+        ignored.push_back(word);
   }
 
  private:
@@ -81,15 +83,19 @@ class ListReader {
     if (parts.empty()) return std::nullopt;
     if (parts.size() == 1 && !is_first)
       return core::input_error(
-          fmt::format("{}: entry '{}' has no function, and all entries except the first must have "
-                      "one",
-                      setting_, entry),
+          fmt::format(
+              "{}: entry '{}' has no function; NCCL would not start ('All entries except the "
+              "first must have a prefix')",
+              setting_, entry),
           "write 'allreduce:" + entry + "', or put it first");
     if (parts.size() == 1) return read_list(entry, kAllFunctions);
     const auto function = function_from_name(parts[0]);
     if (!function)
-      return core::input_error(fmt::format("{}: unknown function '{}'", setting_, parts[0]),
-                               meant(parts[0], kFunctionWords));
+      return core::input_error(
+          fmt::format(
+              "{}: unknown function '{}'; NCCL would not start ('Unrecognized prefix token')",
+              setting_, parts[0]),
+          meant(parts[0], kFunctionWords));
     return read_list(parts[1], std::array{*function});
   }
 
@@ -101,8 +107,11 @@ class ListReader {
     for (const std::string& word : pieces(list.substr(excludes ? 1 : 0), ',')) {
       const auto column = column_of(word);
       if (!column)
-        return core::input_error(fmt::format("{}: unknown name '{}'", setting_, word),
-                                 meant(word, names_));
+        return core::input_error(
+            fmt::format(
+                "{}: unknown name '{}'; NCCL would not start ('Unrecognized element token')",
+                setting_, word),
+            meant(word, names_));
       row[*column] = excludes ? Allowed::kNo : Allowed::kYes;
     }
     for (const Function function : functions) rows_[index_of(function)] = row;
@@ -141,8 +150,8 @@ core::Result<MethodLists> parse_method_lists(const std::string& algorithms,
   ListReader algorithm_reader("NCCL_ALGO", names_of(kAllAlgorithms), lists.algorithms);
   ListReader protocol_reader("NCCL_PROTO", names_of(kAllProtocols), lists.protocols);
   if (version < kPerFunctionLists) {
-    algorithm_reader.read_flat(algorithms);
-    protocol_reader.read_flat(protocols);
+    algorithm_reader.read_flat(algorithms, lists.ignored);
+    protocol_reader.read_flat(protocols, lists.ignored);
     return lists;
   }
   if (auto error = protocol_reader.read(protocols)) return *error;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "nccl/algorithm.h"
@@ -27,6 +28,7 @@ struct MethodLists {
   std::array<std::array<Allowed, kProtocols>, kFunctions> protocols = {};
   std::string algorithm_text = {};  // of NCCL_ALGO; empty where not set
   std::string protocol_text = {};
+  std::vector<std::string> ignored = {};  // before 2.24: words that are no names
 
   Allowed of(Function function, Algorithm algorithm) const {
     return algorithms[index_of(function)][index_of(algorithm)];
@@ -38,7 +40,8 @@ struct MethodLists {
 
 // Everything allowed, LL128 automatic.
 MethodLists default_method_lists();
-// Fails as NCCL's initialisation does: an unknown name or function, a later entry without function.
+// Fails where NCCL's initialisation does ("Unrecognized element token", "Unrecognized prefix
+// token", "All entries except the first must have a prefix"), with these words.
 core::Result<MethodLists> parse_method_lists(const std::string& algorithms,
                                              const std::string& protocols,
                                              topology::NcclVersion version = {});

@@ -37,11 +37,22 @@ std::optional<DataType> data_type_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> data_type_names() {
+  std::vector<std::string_view> names;
+  for (const TypeEntry& entry : kTypes) names.emplace_back(entry.name);
+  names.emplace_back("f8e5m2");
+  return names;
+}
+
 const char* reduction_name(Reduction reduction) { return kReductions[index_of(reduction)]; }
 std::optional<Reduction> reduction_from_name(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kReductions); ++i)
     if (name == kReductions[i]) return static_cast<Reduction>(i);
   return std::nullopt;
+}
+
+std::vector<std::string_view> reduction_names() {
+  return {std::begin(kReductions), std::end(kReductions)};
 }
 
 Call call_of(Function function, std::uint64_t bytes, int ranks, DataType type,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "nccl/algorithm.h"
 
@@ -31,8 +32,10 @@ int size_of(DataType type);
 const char* data_type_name(DataType type);  // as nccl-tests: "float", "bfloat16"
 const char* nccl_data_type(DataType type);  // as in NCCL's messages: "ncclFloat32"
 std::optional<DataType> data_type_from_name(std::string_view name);
+std::vector<std::string_view> data_type_names();
 const char* reduction_name(Reduction reduction);  // "sum"
 std::optional<Reduction> reduction_from_name(std::string_view name);
+std::vector<std::string_view> reduction_names();
 
 struct Call {
   Function function = Function::kAllReduce;

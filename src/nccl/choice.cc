@@ -20,6 +20,7 @@ constexpr float kTreeShare[kProtocols][23] = {
 constexpr float kSteadyRing = 1.4F;         // x latency once every channel of a rank has work
 constexpr float kSteadyRingVolta = 1.9F;    // before compute capability 8.0
 constexpr float kFp8RingPenalty = 1024.0F;  // Ring reductions of fp8 on more than 8 ranks
+constexpr int kFp8Chip = 90;                // compute capability from which fp8 is reduced at all
 constexpr int kMostCollnetRanks = 8;        // of a node
 constexpr int kMostNvlsRanks = 32;          // of a node, other functions than AllReduce
 
@@ -34,6 +35,11 @@ bool is_steady_ring(const Tuning& tuning, const Call& call) {
   const auto parts = static_cast<std::uint64_t>(std::max(1, tuning.job.channels.coll)) *
                      static_cast<std::uint64_t>(all.ranks);
   return all.nodes > 1 && call.bytes(all.ranks) / parts >= 64;
+}
+
+// AllGather and Broadcast move bytes whatever the type.
+bool is_reduction(Function function) {
+  return function != Function::kAllGather && function != Function::kBroadcast;
 }
 
 bool is_scaled(Reduction reduction) {
@@ -75,9 +81,8 @@ Candidate price(const Tuning& tuning, const Call& call, Algorithm algorithm, Pro
     latency *= tuning.job.agreement.least_sm < 80 ? kSteadyRingVolta : kSteadyRing;
   const float moving = static_cast<float>(call.bytes(ranks)) / (1000 * rate);
   Candidate candidate{algorithm, protocol, {latency + moving}, {latency}, {moving}};
-  const bool is_reduction =
-      call.function != Function::kAllGather && call.function != Function::kBroadcast;
-  if (call.type == DataType::kFloat8 && is_reduction && algorithm == Algorithm::kRing && ranks > 8)
+  if (call.type == DataType::kFloat8 && is_reduction(call.function) &&
+      algorithm == Algorithm::kRing && ranks > 8)
     for (NcclTime* part : {&candidate.time, &candidate.latency, &candidate.bandwidth})
       part->us *= kFp8RingPenalty;
   return candidate;
@@ -90,19 +95,18 @@ Choice copy_choice() {
   return choice;
 }
 
-// NCCL's own words; AllGather and Broadcast move bytes whatever the type.
+// NCCL's own words.
 core::Error nothing_left(const Tuning& tuning, const Call& call) {
   const MethodLists& lists = tuning.job.settings.lists;
-  const bool is_copy =
-      call.function == Function::kAllGather || call.function == Function::kBroadcast;
-  std::string message = fmt::format(
-      "no algorithm/protocol available for function {} with datatype {}",
-      function_name(call.function), nccl_data_type(is_copy ? DataType::kInt8 : call.type));
+  const DataType type = is_reduction(call.function) ? call.type : DataType::kInt8;
+  std::string message =
+      fmt::format("Error : no algorithm/protocol available for function {} with datatype {}.",
+                  function_name(call.function), nccl_data_type(type));
   std::string set;
   if (!lists.algorithm_text.empty())
-    set += fmt::format("; NCCL_ALGO was set to {}", lists.algorithm_text);
+    set += fmt::format(" NCCL_ALGO was set to {}.", lists.algorithm_text);
   if (!lists.protocol_text.empty())
-    set += fmt::format("; NCCL_PROTO was set to {}", lists.protocol_text);
+    set += fmt::format(" NCCL_PROTO was set to {}.", lists.protocol_text);
   return core::input_error(message + set, set.empty() ? ""
                                                       : "unset it or limit it to a function: "
                                                         "NCCL_ALGO=allreduce:tree");
@@ -117,8 +121,17 @@ std::optional<Candidate> candidate_of(const Tuning& tuning, const Call& call, Al
   return price(tuning, call, algorithm, protocol);
 }
 
+const char* type_refusal(const Tuning& tuning, const Call& call) {
+  const bool is_refused = call.type == DataType::kFloat8 && is_reduction(call.function) &&
+                          tuning.job.agreement.ranks > 1 &&
+                          tuning.job.agreement.least_sm < kFp8Chip;
+  return is_refused ? "FP8 reduction support begins with sm90 capable devices." : "";
+}
+
 core::Result<Choice> choose(const Tuning& tuning, const Call& call) {
   if (tuning.job.agreement.ranks <= 1) return copy_choice();
+  if (const char* words = type_refusal(tuning, call); *words != '\0')
+    return core::input_error(words);
   Choice choice;
   for (const Algorithm algorithm : kAllAlgorithms)
     for (const Protocol protocol : kAllProtocols) {

@@ -41,7 +41,11 @@ struct Choice {
   std::vector<Declined> declined = {};
 };
 
-// Fails where NCCL refuses the call: NCCL_ALGO and NCCL_PROTO leave nothing for this function.
+// NCCL's words where it refuses the type on these GPUs; else empty.
+const char* type_refusal(const Tuning& tuning, const Call& call);
+
+// Fails where NCCL refuses the call: NCCL_ALGO and NCCL_PROTO leave nothing for this function, or
+// the GPUs cannot reduce the type.
 core::Result<Choice> choose(const Tuning& tuning, const Call& call);
 
 // Of one combination, whatever is chosen; nothing where it is not taken.

@@ -202,6 +202,9 @@ std::string without_rank(const Machine& described) {
 // Ranks must be 0 .. n-1, each once.
 std::optional<Error> check_ranks(const Machine& machine, const Machine& described) {
   const int count = machine.count(NodeType::kGpu);
+  if (described.count(NodeType::kGpu) == 0)
+    return core::input_error("there is no GPU in this topology: NCCL has nothing to plan",
+                             "record a machine with GPUs, or take one of `comm-probe machines`");
   if (count == 0)
     return core::input_error("no gpu has a rank: the file describes only the PCI tree",
                              "plan with a dump of a running job (NCCL_TOPO_DUMP_FILE)");

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "run_binary.h"
@@ -236,6 +237,168 @@ TEST(NcclChoose, EveryCallFindsATunerLine) {
   std::filesystem::remove(file);
 }
 
+std::set<std::string> ids(const json& list) {
+  std::set<std::string> all;
+  for (const json& one : list) all.insert(one["id"]);
+  return all;
+}
+
+const json& finding(const json& document, const std::string& id) {
+  for (const json& one : document["findings"])
+    if (one["id"] == id) return one;
+  static const json none;
+  ADD_FAILURE() << id << " is not in " << document["findings"].dump(1);
+  return none;
+}
+
+json choose_dgx(std::vector<std::string> more, int status) {
+  more.insert(more.begin(), {"all_reduce", "--nodes", "4", "-s", "25MB"});
+  return choose(more, status, dgx_h100());
+}
+
+// Settings that are not modelled and change the network must not look harmless.
+TEST(NcclChoose, UnmodelledSettingsLimitTheAnswer) {
+  for (const char* setting :
+       {"NCCL_IB_DISABLE=1", "NCCL_NET=Socket", "NCCL_IB_HCA=mlx5_0", "NCCL_TUNER_PLUGIN=x.so"}) {
+    const json document = choose_dgx({"--env", setting}, 5);
+    EXPECT_EQ(ids(document["caveats"]), (std::set<std::string>{"nccl.setting-unmodelled"}));
+    EXPECT_THAT(document["caveats"][0]["missing"].get<std::string>(), HasSubstr(setting));
+  }
+  EXPECT_TRUE(choose_dgx({"--env", "NCCL_IB_DISABLE=0"}, 0)["findings"].empty());
+  EXPECT_EQ(ids(choose_dgx({"--env", "NCCL_DEBUG=INFO"}, 0)["caveats"]),
+            (std::set<std::string>{"nccl.setting-unused"}));
+}
+
+TEST(NcclChoose, MisspeltSettingsAreFindings) {
+  for (const char* setting : {"NCCL_ALGOS=Ring", "ALGO=Ring", "nccl_algo=Ring"})
+    EXPECT_EQ(ids(choose_dgx({"--env", setting}, 1)["findings"]),
+              (std::set<std::string>{"nccl.env-misspelt"}))
+        << setting;
+}
+
+// Whatever setting makes it slower is named with its price, not only NCCL_ALGO and NCCL_PROTO.
+// NVLSTree off costs the same by NCCL_NVLS_ENABLE as by NCCL_ALGO.
+TEST(NcclChoose, EverySettingIsJudgedAgainstTheFreeChoice) {
+  const double free = choose_dgx({}, 0)["result"]["rows"][0]["time_us"];
+  for (const char* setting : {"NCCL_NVLS_ENABLE=0", "NCCL_ALGO=^NVLSTree", "NCCL_P2P_DISABLE=1",
+                              "NCCL_NET_GDR_LEVEL=LOC"}) {
+    const json document = choose_dgx({"--env", setting}, 1);
+    const json& loss = finding(document, "nccl.choice-forced");
+    EXPECT_NEAR(loss["expected"]["value"], free, 1e-4 * free) << setting;
+    EXPECT_NEAR(loss["observed"]["value"], document["result"]["rows"][0]["time_us"], 1e-3)
+        << setting;
+    EXPECT_THAT(loss["summary"].get<std::string>(), HasSubstr(setting));
+    EXPECT_THAT(loss["summary"].get<std::string>(), HasSubstr("pay for it"));
+    EXPECT_THAT(loss["next"][0].get<std::string>(), HasSubstr("unset NCCL_"));
+  }
+}
+
+// NCCL's estimate takes the bandwidth of the channels that the search found, however few of them a
+// setting leaves: the price must not look like nothing.
+TEST(NcclChoose, FewerChannelsAreNamed) {
+  const json document = choose(
+      {"all_gather", "--nodes", "4", "-s", "1G", "--env", "NCCL_MAX_NCHANNELS=2"}, 1, dgx_h100());
+  EXPECT_EQ(document["result"]["rows"][0]["channels"], 2);
+  EXPECT_THAT(finding(document, "nccl.fewer-channels")["summary"].get<std::string>(),
+              HasSubstr("2 of 16 channels"));
+}
+
+// The number of nodes is NCCL's own: where P2P is off each host falls apart.
+TEST(NcclChoose, SaysWhyThereAreMoreNodes) {
+  const BinaryRun run = run_binary({"nccl", "choose", "all_reduce", "--topo", dgx_h100(), "--nodes",
+                                    "4", "--env", "NCCL_P2P_DISABLE=1"});
+  EXPECT_THAT(run.out, HasSubstr("8 nodes (4 hosts of 2 domains each"));
+}
+
+TEST(NcclChoose, OtherReleasesAreUnproven) {
+  EXPECT_EQ(ids(choose_dgx({"--version", "2.22"}, 0)["caveats"]),
+            (std::set<std::string>{"nccl.version-unproven"}));
+  EXPECT_TRUE(choose_dgx({"--version", "v2.28.9-1"}, 0)["caveats"].empty());
+  EXPECT_TRUE(choose_dgx({"--version", "2.28.9+cuda13.0"}, 0)["caveats"].empty());
+}
+
+// Before 2.24: unknown words are ignored, what is impossible falls back to Ring (spec 9.7).
+TEST(NcclChoose, OldReleasesSayNothingAndWeDo) {
+  const json word = choose(
+      {"all_reduce", "--nodes", "4", "-s", "1M", "--version", "2.22", "--env", "NCCL_ALGO=Foo"}, 1);
+  EXPECT_THAT(finding(word, "nccl.env-word-unknown")["summary"].get<std::string>(),
+              HasSubstr("'Foo'"));
+  const json fallen = choose(
+      {"all_gather", "--nodes", "4", "-s", "1M", "--version", "2.22", "--env", "NCCL_ALGO=Tree"},
+      1);
+  EXPECT_THAT(finding(fallen, "nccl.env-falls-back")["summary"].get<std::string>(),
+              HasSubstr("takes Ring"));
+  EXPECT_EQ(fallen["result"]["rows"][0]["algorithm"], "Ring");
+}
+
+// Spec 5.7 and 5.8: the words that NCCL prints.
+TEST(NcclChoose, RefusalsInTheWordsOfNccl) {
+  const json left =
+      choose({"all_gather", "--nodes", "4", "-s", "64K", "--env", "NCCL_ALGO=Tree"}, 1);
+  EXPECT_EQ(left["result"]["rows"][0]["error"],
+            "Error : no algorithm/protocol available for function AllGather with datatype "
+            "ncclInt8. NCCL_ALGO was set to Tree.");
+  EXPECT_EQ(finding(left, "nccl.env-nothing-left")["next"][0], "unset NCCL_ALGO");
+  // two A100: no reduction of fp8 below compute capability 9.0, but any GPU moves it
+  const json fp8 = choose({"all_reduce", "--nodes", "2", "-s", "1M", "-d", "f8e4m3"}, 1);
+  EXPECT_THAT(finding(fp8, "nccl.call-refused")["summary"].get<std::string>(),
+              HasSubstr("FP8 reduction support begins with sm90 capable devices."));
+  choose({"all_gather", "--nodes", "2", "-s", "1M", "-d", "f8e4m3"}, 0);
+}
+
+// Above 8 ranks NCCL multiplies Ring's time of fp8 by 1024: no ledger pays that.
+TEST(NcclChoose, Fp8RingIsExplained) {
+  const BinaryRun run = run_binary({"nccl", "choose", "all_reduce", "--topo", dgx_h100(), "--nodes",
+                                    "2", "-d", "f8e4m3", "-s", "1M"});
+  EXPECT_THAT(run.out, HasSubstr("by 1024"));
+}
+
+// The pair of A100 is at PHB: LL128 is off by itself, and '^LL' forces it on.
+TEST(NcclChoose, ForcedLl128IsAWarning) {
+  for (const char* setting : {"NCCL_PROTO=^LL", "NCCL_PROTO=LL128"}) {
+    const json document =
+        choose({"all_reduce", "--nodes", "2", "-b", "64K", "-e", "16M", "--env", setting}, 1);
+    EXPECT_THAT(finding(document, "nccl.env-ll128-forced")["summary"].get<std::string>(),
+                HasSubstr("wrong results are possible"))
+        << setting;
+  }
+  EXPECT_FALSE(
+      ids(choose({"all_reduce", "--nodes", "2", "--env", "NCCL_PROTO=^LL,LL128"}, 1)["findings"])
+          .contains("nccl.env-ll128-forced"));
+}
+
+// Without a NIC there is no second node, whatever the model says of its times.
+TEST(NcclChoose, CarriesTheFindingsOfThePlan) {
+  std::string without(kTwoGpus);
+  for (std::size_t at = without.find("<nic>"); at != std::string::npos; at = without.find("<nic>"))
+    without.erase(at, without.find("</nic>", at) + 6 - at);
+  const BinaryRun run = run_binary(
+      {"nccl", "choose", "all_reduce", "--topo", "-", "--nodes", "2", "-s", "1M", "--json"},
+      {.stdin_text = without});
+  EXPECT_EQ(run.status, 1) << run;
+  EXPECT_TRUE(ids(json::parse(run.out)["findings"]).contains("nccl.search-failed")) << run;
+}
+
+TEST(NcclChoose, FitsOneScreen) {
+  const std::vector<std::string> command = {"nccl",     "choose",  "all_reduce", "--topo",
+                                            dgx_h100(), "--nodes", "4"};
+  const BinaryRun run = run_binary(command);
+  EXPECT_LE(lines_of(run.out).size(), 60U) << run;
+  EXPECT_THAT(run.out, HasSubstr("8 B .. "));
+  std::vector<std::string> every = command;
+  every.push_back("--explain");
+  EXPECT_THAT(run_binary(every).out, HasSubstr(" 64 B  Tree"));
+}
+
+TEST(NcclChoose, SaysWhatIsLeftOut) {
+  const BinaryRun run = run_binary(
+      {"nccl", "choose", "all_gather", "--topo", "-", "--nodes", "512"}, {.stdin_text = kTwoGpus});
+  EXPECT_THAT(run.out, HasSubstr("below one element per rank (1024 x 4 B)"));
+  const BinaryRun alone = run_binary({"nccl", "choose", "all_reduce", "--topo", "-", "--json"},
+                                     {.stdin_text = kTwoGpus});
+  EXPECT_EQ(alone.status, 0) << alone;
+}
+
 TEST(NcclChoose, RefusesWithOneLine) {
   const auto error = [](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"nccl", "choose", "--topo", "-"};
@@ -248,7 +411,12 @@ TEST(NcclChoose, RefusesWithOneLine) {
   EXPECT_THAT(error({"all_redcue"}), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(error({"all_to_all"}), HasSubstr("as sends and receives"));
   EXPECT_THAT(error({"all_gather", "-s", "4", "--nodes", "4"}),
-              HasSubstr("4 B is less than one element per rank"));
+              HasSubstr("4 B is less than one element per rank (float, 4 B)"));
+  EXPECT_THAT(error({"all_reduce", "-d", "bf16"}), HasSubstr("bfloat16"));
+  EXPECT_THAT(error({"all_reduce", "--env", "NCCL_ALGO=Foo"}),
+              HasSubstr("'Unrecognized element token'"));
+  for (const char* version : {"2.17", "2.28.99", "3.0", "x"})
+    EXPECT_THAT(error({"all_reduce", "--version", version}), HasSubstr("which are known here"));
   EXPECT_THAT(error({"all_reduce", "--env", "NCCL_ALGO=Rign"}), HasSubstr("did you mean 'Ring'?"));
   EXPECT_THAT(error({"all_reduce", "--tuner", "/no/such/folder/x"}), HasSubstr("cannot write"));
   EXPECT_THAT(error({"all_reduce", "--tuner", "-"}), HasSubstr("no file name"));

@@ -14,11 +14,20 @@ namespace {
 
 using testing::HasSubstr;
 
-nlohmann::json plan(std::vector<std::string> more) {
+void expect_refused(const std::vector<std::string>& arguments, const std::string& text,
+                    const std::string& expected) {
+  const BinaryRun run = run_binary(arguments, {.stdin_text = text});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_EQ(run.out, "") << run;
+  EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  EXPECT_THAT(run.err, HasSubstr(expected)) << run;
+}
+
+nlohmann::json plan(std::vector<std::string> more, int status = 0) {
   std::vector<std::string> arguments = {"nccl", "plan", "--topo", "-", "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const BinaryRun run = run_binary(arguments, {.stdin_text = kTwoGpus});
-  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(run.status, status) << run;
   return nlohmann::json::parse(run.out, nullptr, false);
 }
 
@@ -42,19 +51,66 @@ TEST(NcclPlan, SettingsDecide) {
 }
 
 TEST(NcclPlan, WhatDecidesNothingIsSaid) {
-  const auto document = plan({"--env", "NCCL_P2P_LEVLE=NVL"});
+  const auto document = plan({"--env", "NCCL_DEBUG=INFO"});
   ASSERT_EQ(document["caveats"].size(), 1U);
   EXPECT_EQ(document["caveats"][0]["id"], "nccl.setting-unused");
-  EXPECT_THAT(document["caveats"][0]["missing"], HasSubstr("NCCL_P2P_LEVLE"));
+  EXPECT_THAT(document["caveats"][0]["missing"], HasSubstr("NCCL_DEBUG"));
 }
 
-void expect_refused(const std::vector<std::string>& arguments, const std::string& text,
-                    const std::string& expected) {
-  const BinaryRun run = run_binary(arguments, {.stdin_text = text});
-  EXPECT_EQ(run.status, 2) << run;
-  EXPECT_EQ(run.out, "") << run;
-  EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
-  EXPECT_THAT(run.err, HasSubstr(expected)) << run;
+// Misspelt: a finding. Not modelled and able to change the network: the answer is limited.
+TEST(NcclPlan, SettingsThatItCannotTakeIn) {
+  const auto first_finding = [](const std::string& setting) {
+    return plan({"--env", setting}, 1)["findings"][0]["id"];
+  };
+  EXPECT_EQ(first_finding("NCCL_P2P_LEVLE=NVL"), "nccl.env-misspelt");
+  EXPECT_EQ(first_finding("NCCL_P2P_DISABLE=yes"), "nccl.env-not-a-number");
+  EXPECT_EQ(first_finding("NCCL_ALGO=Tree"), "nccl.env-nothing-left");
+  const auto limited = plan({"--env", "NCCL_IB_DISABLE=1"}, 5);
+  EXPECT_EQ(limited["caveats"][0]["id"], "nccl.setting-unmodelled");
+  const auto old = plan({"--version", "2.22", "--nodes", "2"});
+  EXPECT_EQ(old["caveats"][0]["id"], "nccl.version-unproven");
+  EXPECT_EQ(old["result"]["nccl_version"], "2.22");
+}
+
+std::string machine_file(const std::string& name) {
+  const std::string path = testing::TempDir() + "/plan_" + name + ".xml";
+  std::ofstream(path) << run_binary({"machines", name, "--topo"}).out;
+  return path;
+}
+
+TEST(NcclPlan, FitsOneScreen) {
+  for (const char* nodes : {"1", "4"}) {
+    const BinaryRun run =
+        run_binary({"nccl", "plan", "--topo", machine_file("dgx-h100"), "--nodes", nodes});
+    EXPECT_EQ(run.status, 0) << run;
+    EXPECT_LE(lines_of(run.out).size(), 60U) << run;
+  }
+}
+
+// Of a GPU by itself, and of many.
+TEST(NcclPlan, CountsInPlainWords) {
+  const BinaryRun one = run_binary({"nccl", "plan", "--topo", "-"}, {.stdin_text = kTwoGpus});
+  EXPECT_THAT(one.out, HasSubstr("2 GPUs on 1 node: rings"));
+  EXPECT_THAT(one.out, testing::Not(HasSubstr("receive by GPUDirect")));
+}
+
+std::string shared_xml(const std::string& machine) {
+  const std::string path = COMM_PROBE_SHARED "/data/oracle/" + machine + "/system.xml";
+  return std::filesystem::exists(path) ? path : "";
+}
+
+TEST(NcclPlan, LargeMachinesAreSummarised) {
+  const std::string nvl72 = shared_xml("gb200-nvl72");
+  if (nvl72.empty()) GTEST_SKIP() << "no oracle data";
+  const BinaryRun run = run_binary({"nccl", "plan", "--topo", nvl72, "--nodes", "2"});
+  EXPECT_LE(lines_of(run.out).size(), 80U) << run;
+  EXPECT_THAT(run.out, HasSubstr("only a GPU of the same host relays"));
+  EXPECT_LE(lines_of(run_binary({"nccl", "plan", "--topo", nvl72, "--explain"}).out).size(), 700U);
+  // NVLink between hosts came with 2.21
+  expect_refused({"nccl", "plan", "--topo", nvl72, "--version", "2.18", "--nodes", "2"}, "",
+                 "has no NVLink between hosts");
+  expect_refused({"nccl", "plan", "--topo", nvl72, "--nodes", "60000"}, "",
+                 "ranks, expected at most");
 }
 
 TEST(NcclPlan, RefusesWithOneLine) {
@@ -63,7 +119,7 @@ TEST(NcclPlan, RefusesWithOneLine) {
   expect_refused({"nccl", "plan", "--topo", "/nowhere.xml"}, "", "/nowhere.xml");
   expect_refused(from_stdin, "", "an empty file");
   expect_refused(from_stdin, "hello", "expected an NCCL topology XML");
-  expect_refused(from_stdin, "<system version=\"1\"></system>", "no gpu has a rank");
+  expect_refused(from_stdin, "<system version=\"1\"></system>", "there is no GPU in this topology");
   expect_refused({"nccl", "plan", "--topo", "-", "--env", "x"}, kTwoGpus, "'x' is not NAME=VALUE");
   expect_refused({"nccl", "plan", "--topo", "-", "--nodes", "0"}, kTwoGpus, "--nodes");
   for (const char* name : {"--multicast", "--driver-p2p", "--collnet", "--mnnvl"})
@@ -99,9 +155,10 @@ TEST(NcclPlan, OtherVersionsHaveOtherRules) {
 }
 
 TEST(NcclPlan, SettingsDecideChannels) {
-  const auto result = plan({"--nodes", "2", "--env", "NCCL_MIN_NCHANNELS=24", "--env",
-                            "NCCL_MAX_NCHANNELS=8"})["result"];
-  EXPECT_EQ(result["channels"]["coll"], 24);
+  const auto document =
+      plan({"--nodes", "2", "--env", "NCCL_MIN_NCHANNELS=24", "--env", "NCCL_MAX_NCHANNELS=8"}, 1);
+  EXPECT_EQ(document["result"]["channels"]["coll"], 24);
+  EXPECT_EQ(document["findings"][0]["id"], "nccl.env-minimum-wins");
 }
 
 TEST(NcclPlan, LargeJobsAreShortenedUnlessFull) {

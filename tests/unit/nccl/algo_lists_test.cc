@@ -69,14 +69,21 @@ TEST(AlgoLists, RefusesWhatNcclRefuses) {
     const auto lists = parse_method_lists(algorithms, protocols);
     return lists ? std::string("none") : lists.error().one_line();
   };
-  EXPECT_EQ(error("Rign", ""), "NCCL_ALGO: unknown name 'Rign'; did you mean 'Ring'?");
-  EXPECT_EQ(error("tree, ring", ""), "NCCL_ALGO: unknown name ' ring'; did you mean 'Ring'?");
-  EXPECT_EQ(error("", "Simplest"), "NCCL_PROTO: unknown name 'Simplest'; did you mean 'Simple'?");
+  EXPECT_EQ(error("Rign", ""),
+            "NCCL_ALGO: unknown name 'Rign'; NCCL would not start ('Unrecognized element token'); "
+            "did you mean 'Ring'?");
+  EXPECT_EQ(error("tree, ring", ""),
+            "NCCL_ALGO: unknown name ' ring'; NCCL would not start ('Unrecognized element token'); "
+            "did you mean 'Ring'?");
+  EXPECT_EQ(error("", "Simplest"),
+            "NCCL_PROTO: unknown name 'Simplest'; NCCL would not start ('Unrecognized element "
+            "token'); did you mean 'Simple'?");
   EXPECT_EQ(error("alreduce:ring", ""),
-            "NCCL_ALGO: unknown function 'alreduce'; did you mean 'allreduce'?");
+            "NCCL_ALGO: unknown function 'alreduce'; NCCL would not start ('Unrecognized prefix "
+            "token'); did you mean 'allreduce'?");
   EXPECT_EQ(error("ring;tree", ""),
-            "NCCL_ALGO: entry 'tree' has no function, and all entries except the first must have "
-            "one; write 'allreduce:tree', or put it first");
+            "NCCL_ALGO: entry 'tree' has no function; NCCL would not start ('All entries "
+            "except the first must have a prefix'); write 'allreduce:tree', or put it first");
 }
 
 // One flat list before 2.24; words that are no names are ignored.
