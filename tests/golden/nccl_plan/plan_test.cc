@@ -104,7 +104,7 @@ TEST(NcclPlan, LargeMachinesAreSummarised) {
   if (nvl72.empty()) GTEST_SKIP() << "no oracle data";
   const BinaryRun run = run_binary({"nccl", "plan", "--topo", nvl72, "--nodes", "2"});
   EXPECT_LE(lines_of(run.out).size(), 80U) << run;
-  EXPECT_THAT(run.out, HasSubstr("only a GPU of the same host relays"));
+  EXPECT_THAT(run.out, HasSubstr("both ways: all 72 GPUs"));
   EXPECT_LE(lines_of(run_binary({"nccl", "plan", "--topo", nvl72, "--explain"}).out).size(), 700U);
   // NVLink between hosts came with 2.21
   expect_refused({"nccl", "plan", "--topo", nvl72, "--version", "2.18", "--nodes", "2"}, "",

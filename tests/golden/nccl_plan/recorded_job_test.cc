@@ -27,7 +27,8 @@ json planned(const std::vector<std::string>& settings) {
     arguments.push_back(setting);
   }
   const BinaryRun run = run_binary(arguments);
-  EXPECT_EQ(run.status, 0) << run;
+  // what NCCL_ALGO and NCCL_PROTO leave out is a finding
+  EXPECT_LE(run.status, 1) << run;
   return json::parse(run.out).at("result");
 }
 

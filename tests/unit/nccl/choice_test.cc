@@ -91,8 +91,8 @@ TEST(Choice, NothingLeftIsNcclsError) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(
       refused.error().message,
-      "no algorithm/protocol available for function AllGather with datatype ncclInt8; NCCL_ALGO "
-      "was set to Tree");
+      "Error : no algorithm/protocol available for function AllGather with datatype ncclInt8. "
+      "NCCL_ALGO was set to Tree.");
 }
 
 // Before 2.24 Ring stood in; up to 2.21 even with protocols that were excluded (NVIDIA/nccl issue
