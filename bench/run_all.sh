@@ -7,6 +7,7 @@ failed=0
 run() { echo "== $*"; "$@" || failed=1; }
 
 run "$build/bench/bench_curve_reader"
+run "$build/bench/bench_log_reader"
 run "$build/bench/bench_predicted_vs_measured"
 run "$build/bench/bench_local_vs_mpi" 2 64M 7 gloo
 run "$build/bench/bench_local_vs_mpi" 4 1M 7

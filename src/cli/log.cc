@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/log_plan_view.h"
 #include "cli/log_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
@@ -19,6 +20,7 @@ using core::Result;
 
 struct LogRequest {
   std::vector<std::string> paths = {};
+  LogPlanRequest plan = {};
 };
 
 struct LogInputs {
@@ -27,11 +29,11 @@ struct LogInputs {
   std::vector<core::Caveat> caveats = {};
 };
 
-// Whether a text can be a log at all; a picture or an archive below a directory is none.
-bool may_be_text(core::Input& input) {
+// Whether it can hold a log at all. Some zeros or other bytes between the lines do not matter.
+bool may_be_log(core::Input& input) {
   const core::ContentClass kind = core::classify_content(input.head());
-  return kind == core::ContentClass::kText || kind == core::ContentClass::kJson ||
-         kind == core::ContentClass::kXml;
+  return kind != core::ContentClass::kEmpty && kind != core::ContentClass::kZeros &&
+         kind != core::ContentClass::kUtf16;
 }
 
 core::Error no_log(const std::string& name, core::Input& input) {
@@ -42,12 +44,13 @@ core::Error no_log(const std::string& name, core::Input& input) {
 
 class LogReading {
  public:
-  // Nothing where the file was read. Every further reader of log lines is fed in the same loop.
+  // Nothing where the file was read. A further reader of log lines (PyTorch's watchdog) is fed in
+  // the same loop.
   std::optional<core::Error> read(const std::string& path) {
     auto input = core::Input::open(path);
     if (!input) return input.error();
     if (auto error = input->unreadable()) return error;
-    if (!may_be_text(*input)) return no_log(input->name(), *input);
+    if (!may_be_log(*input)) return no_log(input->name(), *input);
     reader_.begin_file(input->name());
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) reader_.add(line);
@@ -71,6 +74,7 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   LogInputs inputs;
   LogReading reading;
   std::vector<bool> named;
+  std::size_t passed_over = 0;
   for (const std::string& path : paths) {
     const auto files = core::expand_paths({path});
     if (!files) return files.error();
@@ -81,11 +85,13 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
       if (error && is_named && paths.size() == 1 && reading.files() == before) return *error;
       if (error && (is_named || reading.files() > before))
         add_caveat(inputs, "input.unreadable", error->one_line(), "the rest was read", true);
-      if (reading.files() > before) named.push_back(is_named);
+      if (reading.files() > before)
+        named.push_back(is_named);
+      else if (!is_named)
+        ++passed_over;
     }
   }
   inputs.log = reading.finish();
-  std::size_t passed_over = 0;
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
     if (inputs.log.nccl_lines_of_file[i] > 0)
@@ -97,8 +103,10 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
       ++passed_over;
   }
   if (inputs.records.empty())
-    return core::input_error(fmt::format("{}: no line of NCCL in it", paths.front()),
-                             "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+    return core::input_error(
+        fmt::format("{}: holds no line of NCCL",
+                    inputs.log.files.empty() ? paths.front() : inputs.log.files.front()),
+        "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
   if (passed_over > 0)
     add_caveat(
         inputs, "input.passed-over",
@@ -124,6 +132,9 @@ int show_log(const Shell& shell, const LogRequest& request) {
     document.body = log_blocks(inputs->log);
     if (shell.explain()) document.details = log_details(inputs->log);
   }
+  if (request.plan.is_asked())
+    if (const auto error = add_log_plan(document, inputs->log, request.plan))
+      return shell.fail(*error);
   return shell.finish(document);
 }
 
@@ -137,9 +148,11 @@ void add_log(CLI::App& root, Shell& shell) {
                   "output of a job with NCCL_DEBUG=INFO or WARN, of any number of ranks; a "
                   "directory; - for standard input")
       ->required();
+  add_log_plan_options(*app, request->plan);
   app->footer(
       "Example:\n  NCCL_DEBUG=INFO NCCL_DEBUG_FILE=/tmp/nccl.%h.%p.log torchrun ... train.py\n"
-      "  comm-probe log /tmp/nccl.*.log");
+      "  comm-probe log /tmp/nccl.*.log\n"
+      "  comm-probe log /tmp/nccl.*.log --topo topo.xml   (what the job decided, beside the plan)");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, request] { shell.run([&shell, request] { return show_log(shell, *request); }); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -45,12 +46,20 @@ std::string facts_text(const std::vector<nccl::LogFact>& facts) {
   return facts.size() > 4 ? text + fmt::format(" and {} more", facts.size() - 4) : text;
 }
 
+// Without what another text says more exactly ("2.28.9" beside "2.28.9+cuda13.0").
 std::string versions_text(const DebugLog& log) {
   std::set<std::string> versions;
   for (const nccl::LogFact& fact : log.versions) versions.insert(fact.text);
+  for (auto version = versions.begin(); version != versions.end();) {
+    const auto next = std::next(version);
+    const bool is_short = next != versions.end() && next->starts_with(*version + "+");
+    version = is_short ? versions.erase(version) : next;
+  }
   std::string text = fmt::format("{}", fmt::join(versions, ", "));
-  if (!log.drivers.empty()) text += fmt::format("; driver for CUDA {}", log.drivers.front().text);
-  return text;
+  if (log.drivers.empty()) return text;
+  const int driver = std::atoi(log.drivers.front().text.c_str());  // 13000: CUDA 13.0
+  return text + fmt::format("{}driver for CUDA {}.{}", text.empty() ? "" : "; ", driver / 1000,
+                            driver % 1000 / 10);
 }
 
 std::string nics_text(const nccl::LogNicList& list) {
@@ -64,6 +73,7 @@ std::string nics_text(const nccl::LogNicList& list) {
 }
 
 std::string gdr_text(const DebugLog& log) {
+  if (log.networks.size() == 1 && log.networks.front().text == "Socket") return "";
   std::uint64_t gdr = 0, plain = 0, enabled = 0, disabled = 0;
   for (const nccl::LogProcess& process : log.processes) {
     gdr += process.gdr_edges;
@@ -89,14 +99,21 @@ std::string gdr_text(const DebugLog& log) {
 }
 
 std::string settings_text(const DebugLog& log) {
-  std::string text;
-  std::size_t shown = 0;
+  std::vector<std::string> texts;
+  std::map<std::string, std::size_t> values;
+  for (const nccl::LogSetting& setting : log.settings) ++values[setting.name];
   for (const nccl::LogSetting& setting : log.settings) {
-    if (shown++ >= kMostSettings) continue;
-    text += fmt::format("{}{}={}{}", text.empty() ? "" : ", ", setting.name, setting.value,
-                        setting.by_plugin ? " (by the plugin)" : "");
+    std::size_t& count = values[setting.name];
+    if (count == 0) continue;
+    texts.push_back(fmt::format("{}={}{}{}", setting.name, setting.value,
+                                setting.by_plugin ? " (by the plugin)" : "",
+                                count > 1 ? fmt::format(" (and {} other values)", count - 1) : ""));
+    count = 0;
   }
-  return shown > kMostSettings ? text + fmt::format(" and {} more", shown - kMostSettings) : text;
+  const std::size_t shown = std::min(texts.size(), kMostSettings);
+  std::string text = fmt::format(
+      "{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return texts.size() > shown ? text + fmt::format(" and {} more", texts.size() - shown) : text;
 }
 
 // "P2P/CUMEM 224, NET/IB with GDR 64"
@@ -233,9 +250,13 @@ std::vector<Block> log_blocks(const DebugLog& log) {
   const auto row = [&](const char* name, std::string value) {
     if (!value.empty()) facts.rows.emplace_back(name, std::move(value));
   };
-  row("log", fmt::format("{} of NCCL in {}, from {} on {}", plural(log.nccl_lines, "line"),
-                         plural(log.files.size(), "file"), plural(named_processes(log), "process"),
-                         plural(named_hosts(log), "host")));
+  row("log",
+      fmt::format("{} of NCCL in {}{}", plural(log.nccl_lines, "line"),
+                  plural(log.files.size(), "file"),
+                  named_processes(log) == 0
+                      ? ""
+                      : fmt::format(", from {} on {}", plural(named_processes(log), "process"),
+                                    plural(named_hosts(log), "host"))));
   row("NCCL", versions_text(log));
   row("network", facts_text(log.networks));
   for (std::size_t i = 0; i < log.nic_lists.size() && i < 3; ++i)

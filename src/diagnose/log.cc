@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "core/finding_table.h"
@@ -81,8 +82,14 @@ std::string log_verdict(const DebugLog& log, const Judgement& judgement) {
       [](const core::Finding& a, const core::Finding& b) { return a.severity < b.severity; });
   if (worst == judgement.findings.end() || worst->severity == core::Severity::kInfo)
     return fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
-  return worst->severity == core::Severity::kError ? "first cause: " + worst->summary
-                                                   : worst->summary;
+  std::string meaning(core::find_finding(worst->id)->meaning);
+  if (meaning.ends_with('.')) meaning.pop_back();
+  // the word of a sentence, not a name
+  if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])) != 0)
+    meaning[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning[0])));
+  const bool is_cause =
+      worst->severity == core::Severity::kError && worst->id != "log.only-follow-ups";
+  return (is_cause ? "first cause: " : "") + meaning;
 }
 
 }  // namespace comm_probe::diagnose

@@ -320,7 +320,9 @@ Finding plain(const DebugLog& log, const LogProblem& problem) {
   for (const PlainRule& rule : kPlain)
     if (rule.family == problem.family) {
       Finding finding =
-          log_finding(log, rule.id, fmt::format("{}{}", rule.summary, whereabouts(log, problem)),
+          log_finding(log, rule.id,
+                      fmt::format("{}{}{}{}", rule.summary, whereabouts(log, problem),
+                                  problem.named.empty() ? "" : ": ", tally(problem, "hca", "HCAs")),
                       problem.first);
       finding.confidence = Confidence::kLikely;
       return finding;
@@ -347,26 +349,25 @@ Finding shared_memory_limit(const DebugLog& log, const LogProblem& problem) {
   return finding;
 }
 
+struct CauseRule {
+  LogFamily family;
+  Finding (*judge)(const DebugLog& log, const LogProblem& problem);
+};
+constexpr CauseRule kCauseRules[] = {
+    {LogFamily::kIbCompletion, completion},
+    {LogFamily::kModifyQp, modify_qp},
+    {LogFamily::kRegisterMemory, register_memory},
+    {LogFamily::kDuplicateGpu, duplicate_gpu},
+    {LogFamily::kShmFull, shm},
+    {LogFamily::kShmFailed, shm},
+    {LogFamily::kConnectFailed, connect_failed},
+    {LogFamily::kMaxSharedMemory, shared_memory_limit},
+};
+
 Finding judge_cause(const DebugLog& log, const LogProblem& problem) {
-  switch (problem.family) {
-    case LogFamily::kIbCompletion:
-      return completion(log, problem);
-    case LogFamily::kModifyQp:
-      return modify_qp(log, problem);
-    case LogFamily::kRegisterMemory:
-      return register_memory(log, problem);
-    case LogFamily::kDuplicateGpu:
-      return duplicate_gpu(log, problem);
-    case LogFamily::kShmFull:
-    case LogFamily::kShmFailed:
-      return shm(log, problem);
-    case LogFamily::kConnectFailed:
-      return connect_failed(log, problem);
-    case LogFamily::kMaxSharedMemory:
-      return shared_memory_limit(log, problem);
-    default:
-      return plain(log, problem);
-  }
+  for (const CauseRule& rule : kCauseRules)
+    if (rule.family == problem.family) return rule.judge(log, problem);
+  return plain(log, problem);
 }
 
 // Nothing but follow-ups: the cause is elsewhere.

@@ -239,6 +239,7 @@ struct DebugLog {
   std::vector<LogGid> gids = {};
   std::optional<LogFact> system = {};  // "=== System : maxBw 48.0 totalBw 370.8 ==="
   bool has_nvlink = false;             // the printed topology has NVLinks
+  std::optional<bool> multicast = {};  // "NVLS multicast support is [not ]available"
 
   std::vector<LogProblem> problems = {};         // in the order of their first line
   std::map<int, std::uint64_t> code_lines = {};  // of the back-traces, by code

@@ -96,6 +96,7 @@ class LogBuilder {
   bool read_gdr(LogScan scan);  // "GPU Direct RDMA ..."
   bool read_hca_gdr(LogScan scan);
   bool read_system(LogScan scan);
+  bool read_multicast(LogScan scan);
   bool read_topology_row(LogScan scan);
   bool read_plugin_setting(LogScan scan);
 

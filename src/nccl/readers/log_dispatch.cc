@@ -39,6 +39,7 @@ const LogBuilder::Entry* LogBuilder::entries_of(unsigned char first, std::size_t
       Entry{"NCCL version ", &L::read_version},
       Entry{"NCCL_", &L::read_setting},
       Entry{"NET/", &L::read_net_line},
+      Entry{"NVLS multicast support is ", &L::read_multicast},
       Entry{"Pattern ", &L::read_pattern},
       Entry{"RCCL version", &L::read_rccl_version},
       Entry{"Recv: ", &L::read_collective},

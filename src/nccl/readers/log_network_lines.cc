@@ -203,6 +203,15 @@ bool LogBuilder::read_system(LogScan) {
   return true;
 }
 
+// One rank without it is enough to switch it off for all.
+bool LogBuilder::read_multicast(LogScan scan) {
+  if (scan.next_is("not available"))
+    log_.multicast = false;
+  else if (scan.next_is("available") && !log_.multicast)
+    log_.multicast = true;
+  return true;
+}
+
 // Rows of the printed topology and of its paths: "+ NVL[252.0] - NVS/0", "GPU/0-60 :GPU/0-60
 // (0/..".
 bool LogBuilder::read_topology_row(LogScan scan) {

@@ -65,9 +65,9 @@ void read_completion(LogProblem& problem, std::string_view message, bool is_firs
 }
 
 // "failed with 110 Connection timed out, on dev ..", "failed with error Connection timed out"
-void read_errno(LogProblem& problem, std::string_view message) {
+void read_errno(LogProblem& problem, std::string_view message, bool is_first) {
   LogScan scan(message);
-  if (!scan.behind("failed with ") && !scan.behind("failed : ")) return;
+  if (!is_first || (!scan.behind("failed with ") && !scan.behind("failed : "))) return;
   scan.skip("error ");
   if (scan.number()) scan.skip_blanks();
   const std::string_view text = scan.rest();
@@ -77,81 +77,105 @@ void read_errno(LogProblem& problem, std::string_view message) {
   keep(problem, "remote", word_after(message, "remote GID "));
 }
 
-void read_fields(LogProblem& problem, std::string_view message, bool is_first) {
+void read_duplicate_gpu(LogProblem& problem, std::string_view message, bool is_first) {
   LogScan scan(message);
-  switch (problem.family) {
-    case LogFamily::kIbCompletion:
-      return read_completion(problem, message, is_first);
-    case LogFamily::kModifyQp:
-    case LogFamily::kRegisterMemory:
-    case LogFamily::kCreateQueue:
-      if (is_first) read_errno(problem, message);
-      return;
-    case LogFamily::kDuplicateGpu:
-      if (const auto a = scan.small_after("rank ")) {
-        const auto b = scan.small_after("rank ");
-        if (problem.named.size() < LogProblem::kMostNamed)
-          count(problem, std::to_string(std::min(*a, b.value_or(*a))) + " and " +
-                             std::to_string(std::max(*a, b.value_or(*a))));
-        if (is_first) keep(problem, "device", word_after(message, "CUDA device "));
-      }
-      return;
-    case LogFamily::kConnectFailed:
-      if (const std::string_view to = host_of(word_after(message, "onnect to ")); !to.empty())
-        count(problem, "address " + std::string(to));
-      return;
-    case LogFamily::kPeerClosed:
-      if (const std::string_view peer = host_of(word_after(message, "remote peer ")); !peer.empty())
-        count(problem, "peer " + std::string(peer));
-      return;
-    case LogFamily::kShmFull:
-    case LogFamily::kShmFailed:
-      if (scan.behind("(size ") || scan.behind(" to "))
-        if (const auto size = scan.number()) keep(problem, "size", std::to_string(*size));
-      return;
-    case LogFamily::kOpenDevice:
-      if (const std::string_view device = word_after(message, "open device "); !device.empty())
-        count(problem, "hca " + std::string(device));
-      return;
-    case LogFamily::kOfiProvider:
-      if (const std::string_view name = word_after(message, "rovider is "); !name.empty())
-        count(problem, std::string(name.substr(0, name.find(','))));
-      return;
-    case LogFamily::kMnnvlState:
-      if (const auto state = scan.small_after(" state ")) count(problem, std::to_string(*state));
-      return;
-    default:
-      return;
-  }
+  const auto a = scan.small_after("rank ");
+  if (!a) return;
+  const int b = scan.small_after("rank ").value_or(*a);
+  count(problem, std::to_string(std::min(*a, b)) + " and " + std::to_string(std::max(*a, b)));
+  if (is_first) keep(problem, "device", word_after(message, "CUDA device "));
+}
+
+void count_named(LogProblem& problem, const char* kind, std::string_view name) {
+  if (!name.empty()) count(problem, kind + std::string(name));
+}
+
+void read_segment(LogProblem& problem, std::string_view message, bool) {
+  LogScan scan(message);
+  if (!scan.behind("(size ") && !scan.behind(" to ")) return;
+  if (const auto size = scan.number()) keep(problem, "size", std::to_string(*size));
+}
+
+// What the lines of a family name.
+struct FieldReader {
+  LogFamily family;
+  void (*read)(LogProblem& problem, std::string_view message, bool is_first);
+};
+constexpr FieldReader kFieldReaders[] = {
+    {LogFamily::kIbCompletion, read_completion},
+    {LogFamily::kModifyQp, read_errno},
+    {LogFamily::kRegisterMemory, read_errno},
+    {LogFamily::kCreateQueue, read_errno},
+    {LogFamily::kDuplicateGpu, read_duplicate_gpu},
+    {LogFamily::kShmFull, read_segment},
+    {LogFamily::kShmFailed, read_segment},
+    {LogFamily::kConnectFailed,
+     [](LogProblem& problem, std::string_view message, bool) {
+       count_named(problem, "address ", host_of(word_after(message, "onnect to ")));
+     }},
+    {LogFamily::kPeerClosed,
+     [](LogProblem& problem, std::string_view message, bool) {
+       count_named(problem, "peer ", host_of(word_after(message, "remote peer ")));
+     }},
+    {LogFamily::kOpenDevice,
+     [](LogProblem& problem, std::string_view message, bool) {
+       count_named(problem, "hca ", word_after(message, "open device "));
+     }},
+    {LogFamily::kOfiProvider,
+     [](LogProblem& problem, std::string_view message, bool) {
+       LogScan name(word_after(message, "rovider is "));
+       count_named(problem, "", name.until(','));
+     }},
+    {LogFamily::kMnnvlState,
+     [](LogProblem& problem, std::string_view message, bool) {
+       count_named(problem, "state ", word_after(message, " state "));
+     }},
+};
+
+std::string after(std::string_view message, std::string_view words, std::size_t most) {
+  LogScan scan(message);
+  return scan.behind(words) ? std::string(scan.rest().substr(0, most)) : "";
 }
 
 // What makes two lines of one family different problems.
+struct KeyReader {
+  LogFamily family;
+  std::string (*key)(std::string_view message);
+};
+constexpr KeyReader kKeyReaders[] = {
+    {LogFamily::kIbCompletion,
+     [](std::string_view message) { return status_of(message) + '/' + vendor_of(message); }},
+    {LogFamily::kCudaError,
+     [](std::string_view message) {
+       const std::string text = after(message, "'", 80);
+       return text.substr(0, text.find('\''));
+     }},
+    {LogFamily::kModifyQp,
+     [](std::string_view message) { return after(message, "failed with ", 24); }},
+    {LogFamily::kRegisterMemory,
+     [](std::string_view message) { return after(message, "failed with ", 24); }},
+    {LogFamily::kCreateQueue,
+     [](std::string_view message) { return after(message, "failed with ", 24); }},
+    {LogFamily::kIbAsyncEvent,
+     [](std::string_view message) { return after(message, "event", 40); }},
+    {LogFamily::kIbAsyncFatal,
+     [](std::string_view message) { return after(message, "event", 40); }},
+    // numbers and addresses differ from rank to rank
+    {LogFamily::kOther,
+     [](std::string_view message) {
+       return std::string(message.substr(0, message.find_first_of("0123456789")).substr(0, 60));
+     }},
+};
+
 std::string key_of(LogFamily family, std::string_view message) {
-  switch (family) {
-    case LogFamily::kIbCompletion:
-      return status_of(message) + '/' + vendor_of(message);
-    case LogFamily::kCudaError: {
-      LogScan scan(message);
-      return scan.behind("'") ? std::string(scan.until('\'').substr(0, 80)) : "";
-    }
-    case LogFamily::kModifyQp:
-    case LogFamily::kRegisterMemory:
-    case LogFamily::kCreateQueue: {
-      LogScan scan(message);
-      return scan.behind("failed with ") ? std::string(scan.rest().substr(0, 24)) : "";
-    }
-    case LogFamily::kIbAsyncEvent:
-    case LogFamily::kIbAsyncFatal: {
-      LogScan scan(message);
-      scan.behind("event");
-      return std::string(scan.rest().substr(0, 40));
-    }
-    case LogFamily::kOther:
-      // numbers and addresses differ from rank to rank
-      return std::string(message.substr(0, message.find_first_of("0123456789")).substr(0, 60));
-    default:
-      return "";
-  }
+  for (const KeyReader& reader : kKeyReaders)
+    if (reader.family == family) return reader.key(message);
+  return "";
+}
+
+void read_fields(LogProblem& problem, std::string_view message, bool is_first) {
+  for (const FieldReader& reader : kFieldReaders)
+    if (reader.family == problem.family) reader.read(problem, message, is_first);
 }
 
 }  // namespace

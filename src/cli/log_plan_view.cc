@@ -1,0 +1,186 @@
+#include "cli/log_plan_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "catalog/catalog.h"
+#include "catalog/topology_xml.h"
+#include "core/finding_table.h"
+#include "topology/job_machine.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Column;
+using core::Error;
+using core::Result;
+using diagnose::LogPlan;
+using diagnose::LogPlanRow;
+using topology::NcclVersion;
+
+constexpr NcclVersion kOldest = {2, 18, 0};
+constexpr NcclVersion kProven = {2, 28, 9};
+
+Result<core::Input> open_topology(const LogPlanRequest& request) {
+  if (request.machine.empty()) return core::Input::open(request.topo);
+  const auto catalog = catalog::Catalog::builtin();
+  const auto machine = catalog.machine(request.machine);
+  if (!machine) return machine.error();
+  auto xml = catalog::topology_xml(**machine);
+  if (!xml) return xml.error();
+  return core::Input::from_memory(request.machine, std::move(*xml));
+}
+
+Result<nccl::Environment> environment_of(const nccl::DebugLog& log, const LogPlanRequest& request) {
+  auto environment = diagnose::environment_of(log);
+  const auto own = parse_environment(request.env);
+  if (!own) return own.error();
+  for (const auto& [name, value] : *own) environment[name] = value;
+  return environment;
+}
+
+Result<NcclJob> read_job(const nccl::DebugLog& log, const nccl::LogComm& comm,
+                         const LogPlanRequest& request) {
+  NcclJob job;
+  job.version = log.version().value_or(kProven);
+  const auto environment = environment_of(log, request);
+  if (!environment) return environment.error();
+  job.environment = *environment;
+  auto input = open_topology(request);
+  if (!input) return input.error();
+  auto read = topology::read_job_machine(*input, job.version);
+  if (!read) return read.error();
+  job.input = {input->name(), read->kind};
+  job.caveats = std::move(read->reading.caveats);
+  job.machine = std::move(read->reading.machine);
+  job.job = nccl::implied_job(job.machine);
+  job.job.multicast = log.multicast.value_or(job.job.multicast);
+  job.job.nodes = request.nodes > 0 ? request.nodes : std::max(1, comm.nodes);
+  return job;
+}
+
+// What of the inputs can explain that something differs.
+std::string reason_of(const LogPlan& compared, const NcclJob& job, const nccl::LogComm& comm,
+                      const nccl::JobPlan& plan) {
+  if (compared.is_equal()) return "";
+  const int size = comm.size > 0 || comm.rings.empty()
+                       ? comm.size
+                       : static_cast<int>(comm.rings.begin()->second.size());
+  if (size > 0 && size != plan.connection.ranks())
+    return fmt::format(
+        "the communicator has {} ranks, the plan {}: another number of nodes or GPUs", size,
+        plan.connection.ranks());
+  const bool searches_differ = std::any_of(
+      compared.rows.begin(), compared.rows.end(),
+      [](const LogPlanRow& row) { return !row.is_equal() && row.what.starts_with("search"); });
+  const std::string version = job.version == kProven
+                                  ? ""
+                                  : fmt::format(
+                                        "; the log is of NCCL {}.{}.{}, the plan is proven for "
+                                        "2.28.9",
+                                        job.version.major, job.version.minor, job.version.patch);
+  if (searches_differ)
+    return "the searches differ, so the topology is not that of the job, or a setting of the job "
+           "is "
+           "not in the log" +
+           version;
+  return "the searches are equal: a setting that is not in the log, or a plugin" + version;
+}
+
+core::Table table_of(const LogPlan& compared) {
+  core::Table table = {{{"decided", Column::Align::kLeft},
+                        {"equal"},
+                        {"of"},
+                        {"in the log", Column::Align::kLeft},
+                        {"in the plan", Column::Align::kLeft}},
+                       {}};
+  for (const LogPlanRow& row : compared.rows)
+    table.rows.push_back({row.what, std::to_string(row.equal), std::to_string(row.compared),
+                          row.log.empty() && row.is_equal() ? "the same" : row.log,
+                          row.is_equal() ? "the same" : row.plan});
+  return table;
+}
+
+core::Json json_of(const LogPlan& compared, const NcclJob& job) {
+  core::Json rows = core::Json::array();
+  for (const LogPlanRow& row : compared.rows) {
+    core::Json json = {{"what", row.what}, {"compared", row.compared}, {"equal", row.equal}};
+    if (!row.log.empty()) json["log"] = row.log;
+    if (!row.is_equal()) json["plan"] = row.plan;
+    rows.push_back(std::move(json));
+  }
+  return {
+      {"topology", job.input.path},
+      {"nodes", job.job.nodes},
+      {"version", fmt::format("{}.{}.{}", job.version.major, job.version.minor, job.version.patch)},
+      {"env", job.environment},
+      {"equal", compared.is_equal()},
+      {"reason", compared.reason},
+      {"rows", std::move(rows)}};
+}
+
+void not_planned(core::Document& document, const std::string& why) {
+  document.caveats.push_back(
+      core::make_caveat("log.not-planned", why, "log and plan are not compared"));
+}
+
+}  // namespace
+
+void add_log_plan_options(CLI::App& app, LogPlanRequest& request) {
+  CLI::Option* topo =
+      app.add_option("--topo", request.topo,
+                     "compare what the job decided with the plan for this topology (NCCL's XML, "
+                     "`topo record`, `topo show --json`)")
+          ->type_name("FILE");
+  app.add_option("--machine", request.machine, "... or for this machine of the catalog")
+      ->type_name("NAME")
+      ->excludes(topo);
+  app.add_option("--nodes", request.nodes, "nodes of the job (default: as the log says)")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
+  app.add_option("--env", request.env,
+                 "a setting of the job that the log does not say; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->take_all();
+}
+
+std::optional<Error> add_log_plan(core::Document& document, const nccl::DebugLog& log,
+                                  const LogPlanRequest& request) {
+  const nccl::LogComm* comm = diagnose::comm_to_plan(log);
+  if (comm == nullptr) {
+    not_planned(document, "no search, ring, tree, table or choice in the log");
+    return std::nullopt;
+  }
+  if (log.is_rccl() || log.version().value_or(kProven) < kOldest) {
+    not_planned(document, "a version that is not modelled (NCCL 2.18 to 2.30 are)");
+    return std::nullopt;
+  }
+  const auto job = read_job(log, *comm, request);
+  if (!job) return job.error();
+  const auto settings = nccl::read_tuning_settings(job->environment, job->version);
+  if (!settings) return settings.error();
+  const auto plan = job->plan();
+  if (!plan) return plan.error();
+  LogPlan compared = diagnose::compare_with_plan(*comm, *plan, nccl::tune(*plan, *settings));
+  compared.reason = reason_of(compared, *job, *comm, *plan);
+  document.inputs.push_back(job->input);
+  document.caveats.insert(document.caveats.end(), job->caveats.begin(), job->caveats.end());
+  if (job->version != kProven)
+    document.caveats.push_back(
+        core::make_caveat("log.plan-version",
+                          fmt::format("NCCL {}.{}.{} in the log", job->version.major,
+                                      job->version.minor, job->version.patch),
+                          "what changed between the versions may differ without a fault", false));
+  for (auto& finding : diagnose::judge_log_plan(log, compared))
+    document.findings.push_back(std::move(finding));
+  document.result["plan"] = json_of(compared, *job);
+  document.body.push_back(
+      core::Heading{fmt::format("Log and plan ({}, {} node{})", job->input.path, job->job.nodes,
+                                job->job.nodes == 1 ? "" : "s")});
+  document.body.push_back(table_of(compared));
+  if (!compared.reason.empty()) document.body.push_back(core::Paragraph{compared.reason});
+  return std::nullopt;
+}
+
+}  // namespace comm_probe::cli
