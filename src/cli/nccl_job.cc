@@ -161,7 +161,7 @@ Result<NcclJob> NcclJobRequest::read() const {
   job.machine = std::move(reading->machine);
   job.facts = std::move(read->facts);
   job.job = nccl::implied_job(job.machine);
-  job.job.refused = nccl::refused_pairs(job.facts);
+  if (!driver_p2p_) job.job.refused = nccl::refused_pairs(job.facts);
   job.job.nodes = nodes_;
   job.job.multicast = multicast_.value_or(job.job.multicast);
   job.job.driver_p2p = driver_p2p_.value_or(job.job.driver_p2p);

@@ -65,7 +65,7 @@ TopoJudgement judge_topology(const topology::Survey& survey) {
       std::any_of(judgement.rules.begin(), judgement.rules.end(), [](const CheckedRule& rule) {
         return !rule.outcome.starts_with("not known") && !rule.outcome.starts_with("does not");
       });
-  if (!is_judged && judgement.caveats.empty())
+  if (!is_judged && survey.roads.empty() && judgement.caveats.empty())
     judgement.caveats.push_back(core::make_caveat(
         "topo.nothing-judged", "facts that a rule could judge in " + survey.source,
         "nothing was checked; `comm-probe topo check --help` lists what tells more"));

@@ -1,12 +1,14 @@
 #include "diagnose/topo_rails.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "core/finding_table.h"
 #include "diagnose/topo_policy.h"
+#include "nccl/net_choice.h"
 #include "nccl/rails.h"
 
 namespace comm_probe::diagnose {
@@ -37,13 +39,17 @@ std::string at(const Nics& nics, std::size_t gpu) {
   return gpu < nics.size() ? nics[gpu] : std::string("none");
 }
 
-Finding crossing(const Survey& survey, const std::string& name, const Nics& own,
-                 const Nics& usual) {
+std::vector<std::string> changes_of(const Nics& own, const Nics& usual) {
   std::vector<std::string> changes;
   for (std::size_t gpu = 0; gpu < std::max(own.size(), usual.size()); ++gpu)
     if (at(own, gpu) != at(usual, gpu))
       changes.push_back(
           fmt::format("GPU{} has {}, elsewhere {}", gpu, at(own, gpu), at(usual, gpu)));
+  return changes;
+}
+
+Finding crossing(const Survey& survey, const std::string& name,
+                 const std::vector<std::string>& changes) {
   Finding finding = core::make_finding(
       "topo.diff-rails",
       fmt::format("{}: NCCL gives {} GPU{} another NIC than elsewhere ({}): what other machines "
@@ -57,6 +63,26 @@ Finding crossing(const Survey& survey, const std::string& name, const Nics& own,
   return finding;
 }
 
+// One change is told once: where a machine has a finding already, the rails are told with it.
+void tell(const Survey& survey, const std::string& name, const std::vector<std::string>& changes,
+          TopoDiff& diff) {
+  for (Finding& finding : diff.findings) {
+    if (!finding.summary.starts_with(name)) continue;
+    for (std::size_t i = 0; i < changes.size() && i < 4; ++i)
+      finding.evidence.push_back({survey.source, {}, "rails: " + changes[i]});
+    return;
+  }
+  diff.findings.push_back(crossing(survey, name, changes));
+}
+
+// Those that NCCL takes for equal: which of them a GPU gets depends on their order only.
+std::string names_of_nets(const nccl::Reach& reach, const std::vector<int>& nets) {
+  std::vector<std::string> names;
+  for (const int net : nets) names.push_back(reach.net(net).name);
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, " or "));
+}
+
 }  // namespace
 
 std::vector<std::string> nics_of_gpus(const Survey& survey) {
@@ -65,12 +91,14 @@ std::vector<std::string> nics_of_gpus(const Survey& survey) {
   const auto domains = reached ? nccl::every_domain(*reached) : reached.error();
   if (!domains) return {};
   std::vector<std::string> nics;
-  for (const nccl::RailOfGpu& own : nccl::rails_of(*domains).gpus) {
-    const nccl::Reach& reach = (*domains)[static_cast<std::size_t>(own.domain)];
-    const auto index = static_cast<std::size_t>(reach.gpu(own.gpu).dev.value_or(own.gpu));
-    if (!own.net || index >= 4096) continue;
-    if (nics.size() <= index) nics.resize(index + 1, "none");
-    nics[index] = reach.net(*own.net).name;
+  for (const nccl::Reach& reach : *domains) {
+    nccl::NetChoice choice(reach);
+    for (int gpu = 0; gpu < reach.gpus(); ++gpu) {
+      const auto index = static_cast<std::size_t>(reach.gpu(gpu).dev.value_or(gpu));
+      if (reach.nets() == 0 || index >= 4096) continue;
+      if (nics.size() <= index) nics.resize(index + 1, "none");
+      nics[index] = names_of_nets(reach, choice.nets_of(gpu));
+    }
   }
   return nics;
 }
@@ -84,7 +112,7 @@ void compare_rails(const std::vector<Survey>& surveys, const std::vector<std::st
   diff.rails.push_back({{"machine", "usual"}, {"nics", *usual}});
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].empty() || all[i] == *usual) continue;
-    diff.findings.push_back(crossing(surveys[i], names[i], all[i], *usual));
+    tell(surveys[i], names[i], changes_of(all[i], *usual), diff);
     diff.rails.push_back({{"machine", names[i]}, {"nics", all[i]}});
     const int machine = static_cast<int>(i);
     if (std::find(diff.odd.begin(), diff.odd.end(), machine) == diff.odd.end())

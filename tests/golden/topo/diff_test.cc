@@ -144,20 +144,33 @@ TEST_F(TopoDiffCommand, RailsThatCross) {
   const BinaryRun run = run_binary({"topo", "diff", folder(), "--json"});
   EXPECT_EQ(run.status, 1) << run;
   const auto document = nlohmann::json::parse(run.out);
-  nlohmann::json rails;
-  for (const auto& finding : document["findings"])
-    if (finding["id"] == "topo.diff-rails") rails = finding;
-  EXPECT_THAT(rails["summary"].get<std::string>(),
-              HasSubstr("d.xml: NCCL gives 2 GPUs another NIC than elsewhere (GPU1 has mlx5_2, "
-                        "elsewhere mlx5_1)"));
+  ASSERT_EQ(document["findings"].size(), 1U) << run;  // one change is told once
+  std::string evidence;
+  for (const auto& line : document["findings"][0]["evidence"])
+    evidence += line["text"].get<std::string>() + "\n";
+  EXPECT_THAT(evidence, HasSubstr("rails: GPU1 has mlx5_2, elsewhere mlx5_1\n"));
   EXPECT_EQ(document["result"]["rails"][1]["nics"][2], "mlx5_1");
   // one NIC fewer: its GPU takes a neighbour's
   std::string fewer = dgx;
   const std::size_t nic = fewer.find("<pci busid=\"0000:12:00.0\"");
   fewer.erase(nic, fewer.find("</pci>", nic) + 6 - nic);
   write("d.xml", fewer);
-  EXPECT_THAT(run_binary({"topo", "diff", folder()}).out,
-              HasSubstr("d.xml: NCCL gives 1 GPU another NIC than elsewhere (GPU0 has mlx5_"));
+  EXPECT_THAT(run_binary({"topo", "diff", folder()}).out, HasSubstr("rails: GPU0 has mlx5_"));
+}
+
+// The same devices and paths, but the plugin counts the NICs of one machine otherwise: nothing else
+// differs, so the rails are the finding.
+TEST_F(TopoDiffCommand, RailsAlone) {
+  const std::string dgx = run_binary({"machines", "dgx-h100", "--topo"}).out;
+  std::string slower = dgx;
+  const std::string port = "name=\"mlx5_1\" dev=\"1\"";
+  slower.erase(slower.find(port) + std::string("name=\"mlx5_1\"").size(), 8);  // no plugin index
+  for (const char* name : {"a.xml", "b.xml", "c.xml"}) write(name, dgx);
+  write("d.xml", slower);
+  const BinaryRun run = run_binary({"topo", "diff", folder()});
+  EXPECT_EQ(run.status, 1) << run;
+  EXPECT_THAT(run.out, HasSubstr("topo.diff-rails"));
+  EXPECT_THAT(run.out, HasSubstr("GPU1 has mlx5_"));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "run_binary.h"
 
@@ -261,6 +263,35 @@ TEST(Faults, PlanGivesTheReasonOfEveryPair) {
                                      {"allowed", true},
                                      {"passage", "not known"},
                                      {"reason", "distance PIX is within the level PXB"}}));
+}
+
+// The NIC that the warning is about is red in the drawing.
+TEST(Faults, TheDeadRailIsRed) {
+  const std::string svg = file("rail.svg", "");
+  run_binary({"topo", "show", "--from", file("rail.xml", dgx()), "--from",
+              file("rail.txt", ibstat(-1, 4)), "--svg", svg});
+  std::stringstream text;
+  text << std::ifstream(svg).rdbuf();
+  std::smatch tag;
+  const std::string drawing = text.str();
+  ASSERT_TRUE(std::regex_search(drawing, tag, std::regex("<[^>]*data-name=\"mlx5_4\"[^>]*>")));
+  EXPECT_THAT(tag.str(), HasSubstr("wrong"));
+  ASSERT_TRUE(std::regex_search(drawing, tag, std::regex("<[^>]*data-name=\"mlx5_5\"[^>]*>")));
+  EXPECT_THAT(tag.str(), Not(HasSubstr("wrong")));
+}
+
+// A tar of anything else is no recording of a machine without GPUs.
+TEST(Faults, ATarWithoutSysIsNoRecording) {
+  const std::string folder = file("folder", "");
+  std::filesystem::remove(folder);
+  std::filesystem::create_directories(folder + "/dir");
+  std::ofstream(folder + "/dir/a.xml") << dgx();
+  const BinaryRun run = run_shell("tar -C " + folder + " -cf " + folder + ".tar dir && " +
+                                  "\"$COMM_PROBE\" topo check --from " + folder + ".tar");
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  EXPECT_THAT(run.err, HasSubstr("a tar without sys/")) << run;
+  EXPECT_EQ(run_binary({"topo", "record", "-"}).status, 2);
 }
 
 // What the source leaves out is not drawn as if it were known.
