@@ -30,15 +30,17 @@ std::string gpu(const std::string& bus, int index) {
 std::string two_gpus() { return around(gpu("0000:18:00.0", 0) + gpu("0000:19:00.0", 1)); }
 
 std::string written(const std::string& name, const std::string& text) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / name;
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / ("broken_" + test + "_" + name);
   std::ofstream(file) << text;
   return file.string();
 }
 
 // `said` stands in the one line of every command.
 void expect_refused(const std::string& said, const std::string& text) {
-  const std::string whole = written("broken_whole.xml", two_gpus());
-  const std::string broken = written("broken_machine", text);
+  const std::string whole = written("whole.xml", two_gpus());
+  const std::string broken = written("machine", text);
   const std::vector<std::string> commands[] = {{"topo", "show", "--from", broken},
                                                {"topo", "check", "--from", broken},
                                                {"topo", "diff", whole, broken},
@@ -49,7 +51,7 @@ void expect_refused(const std::string& said, const std::string& text) {
     EXPECT_EQ(lines_of(run.err).size(), 1U) << said << run.err.substr(0, 300);
     EXPECT_TRUE(run.out.empty()) << said << run;
     EXPECT_THAT(run.err, HasSubstr(said)) << run;
-    EXPECT_THAT(run.err, HasSubstr("broken_machine:")) << said;
+    EXPECT_THAT(run.err, HasSubstr("_machine:")) << said;
   }
 }
 

@@ -30,9 +30,12 @@ std::string with(std::string text, const std::string& from, const std::string& t
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
 }
+// Its own for every test: they run at the same time.
 std::string file(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / ("faults_" + name);
-  std::ofstream(path) << text;
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / ("faults_" + test + "_" + name);
+  if (!std::filesystem::is_directory(path)) std::ofstream(path) << text;
   return path.string();
 }
 
@@ -283,7 +286,7 @@ TEST(Faults, TheDeadRailIsRed) {
 // A tar of anything else is no recording of a machine without GPUs.
 TEST(Faults, ATarWithoutSysIsNoRecording) {
   const std::string folder = file("folder", "");
-  std::filesystem::remove(folder);
+  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder + "/dir");
   std::ofstream(folder + "/dir/a.xml") << dgx();
   const BinaryRun run = run_shell("tar -C " + folder + " -cf " + folder + ".tar dir && " +
