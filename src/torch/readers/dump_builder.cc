@@ -288,16 +288,33 @@ std::uint32_t DumpBuilder::arguments_of(const Entry& entry) {
 }
 
 std::uint32_t DumpBuilder::stack_of(const Value& frames) {
+  if (frames.kind == Kind::kStack) return frames.index;
   if (frames.kind != Kind::kList) return kNoIndex;
   frame_numbers_.clear();
-  std::uint64_t key = 0;
   stack_->each(frames, kMostFrames, [&](const Value& frame) {
-    if (frame.kind != Kind::kFrame) return;
-    frame_numbers_.push_back(frame.index);
-    key = (key ^ frame.index) * 0x9fb21c651e98df25ULL;
-    key ^= key >> 32;
+    if (frame.kind == Kind::kFrame) frame_numbers_.push_back(frame.index);
   });
-  if (frame_numbers_.empty()) return kNoIndex;
+  return frame_numbers_.empty() ? kNoIndex : stack_number();
+}
+
+bool DumpBuilder::take_frames(std::span<const Value> frames, Value& replacement) {
+  frame_numbers_.clear();
+  for (const Value& frame : frames) {
+    if (frame.kind != Kind::kFrame || frame_numbers_.size() >= kMostFrames) return false;
+    frame_numbers_.push_back(frame.index);
+  }
+  if (frame_numbers_.empty()) return false;
+  replacement = {Kind::kStack, stack_number(), 0};
+  return true;
+}
+
+// Of the frames in frame_numbers_.
+std::uint32_t DumpBuilder::stack_number() {
+  std::uint64_t key = 0;
+  for (const std::uint32_t frame : frame_numbers_) {
+    key = (key ^ frame) * 0x9fb21c651e98df25ULL;
+    key ^= key >> 32;
+  }
   bool is_new = false;
   const std::uint32_t number =
       stacks_by_hash_.find(key, static_cast<std::uint32_t>(dump_.stacks.size()), is_new);

@@ -48,6 +48,7 @@ class DumpBuilder : public DictSink {
 
   StringTable& strings() { return strings_; }
   bool take(std::span<const Value> pairs, Value& replacement) override;
+  bool take_frames(std::span<const Value> frames, Value& replacement) override;
   // The records of everything that was taken, and the groups of what is left on the stack.
   Dump finish(const ValueStack& stack);
   // The stack that it looks into while dictionaries close.
@@ -63,6 +64,7 @@ class DumpBuilder : public DictSink {
   std::uint16_t operation_of(std::uint32_t name);
   std::uint32_t arguments_of(const Entry& entry);
   std::uint32_t stack_of(const Value& frames);
+  std::uint32_t stack_number();
   std::uint64_t type_hash(const Value& types, std::string& text);
   std::uint64_t size_hash(const Value& sizes, std::int64_t& elements, std::uint32_t& tensors);
   void write_sizes(const Value& sizes, std::string& text) const;

@@ -59,7 +59,7 @@ core::Error no_dump(const Dump& dump, const Stopped& stopped) {
 
 Stopped run(bool as_pickle, std::string_view bytes, ValueStack& stack, DumpBuilder& builder) {
   builder.look_into(stack);
-  if (as_pickle) return PickleMachine(stack, builder.strings()).run(bytes);
+  if (as_pickle) return PickleMachine(stack, builder.strings(), builder).run(bytes);
   return JsonMachine(stack, builder.strings()).run(bytes);
 }
 

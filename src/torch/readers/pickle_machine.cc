@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "torch/readers/hash.h"
+
 namespace comm_probe::torch {
 
 using Kind = Value::Kind;
@@ -159,6 +161,35 @@ void PickleMachine::fetch_run() {
   }
 }
 
+// The C++ pickler writes the same stack as the same bytes: a list of fetches of its frames. One
+// that was seen before is known by them; a new one is given to the sink once.
+bool PickleMachine::push_known_stack() {
+  if (end_ - at_ < 3 || *at_ != '(') return false;
+  const unsigned char* const begin = at_ + 1;
+  const unsigned char* at = begin;
+  while (at < end_ && (*at == 'h' || *at == 'j')) at += *at == 'h' ? 2 : 5;
+  if (at >= end_ || *at != 'e' || at - begin < 2) return false;
+  const std::string_view bytes(reinterpret_cast<const char*>(begin),
+                               static_cast<std::size_t>(at - begin));
+  const std::uint64_t key = hash_text(bytes);
+  auto known = stacks_.find(key);
+  if (known == stacks_.end()) {
+    fetched_.clear();
+    for (const unsigned char* p = begin; p < at; p += *p == 'h' ? 2 : 5) {
+      std::uint32_t index = p[1];
+      if (*p == 'j') std::memcpy(&index, p + 1, 4);
+      if (index >= memo_.size()) return false;
+      fetched_.push_back(memo_[index]);
+    }
+    Value stack;
+    if (!sink_.take_frames(fetched_, stack)) return false;
+    known = stacks_.emplace(key, stack).first;
+  }
+  stack_.push(known->second);
+  at_ = at + 1;
+  return true;
+}
+
 bool PickleMachine::check(bool done, const char* opcode) {
   return done || fail(fmt::format("{} without what it needs on the stack", opcode));
 }
@@ -213,7 +244,7 @@ bool PickleMachine::step(unsigned char opcode) {
       stack_.push_dict();
       return true;
     case ']':
-      stack_.push_list();
+      if (!push_known_stack()) stack_.push_list();
       return true;
     case '(':
       return stack_.mark() || fail(fmt::format("nested deeper than {}", ValueStack::kDeepest));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "torch/readers/value_stack.h"
@@ -22,7 +23,8 @@ struct Stopped {
 
 class PickleMachine {
  public:
-  PickleMachine(ValueStack& stack, StringTable& strings) : stack_(stack), strings_(strings) {}
+  PickleMachine(ValueStack& stack, StringTable& strings, DictSink& sink)
+      : stack_(stack), strings_(strings), sink_(sink) {}
   Stopped run(std::string_view bytes);
 
  private:
@@ -32,6 +34,7 @@ class PickleMachine {
   bool put(std::uint64_t index);
   bool get(std::uint64_t index);
   void fetch_run();
+  bool push_known_stack();
   bool need(std::size_t size);
   std::uint64_t little_endian(std::size_t size);
   bool fail(std::string why);
@@ -39,9 +42,12 @@ class PickleMachine {
 
   ValueStack& stack_;
   StringTable& strings_;
+  DictSink& sink_;
   const unsigned char* at_ = nullptr;
   const unsigned char* end_ = nullptr;
   std::vector<Value> memo_ = {};
+  std::vector<Value> fetched_ = {};
+  std::unordered_map<std::uint64_t, Value> stacks_ = {};  // by the bytes of the list
   Stopped stopped_ = {};
 };
 

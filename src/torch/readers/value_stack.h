@@ -28,7 +28,8 @@ struct Value {
     kMark,
     kUnset,
     kEntry,
-    kFrame
+    kFrame,
+    kStack
   };
   Kind kind = Kind::kNone;
   std::uint32_t index = 0;  // string, list, dictionary, entry or frame
@@ -59,6 +60,8 @@ class DictSink {
   virtual ~DictSink() = default;
   // Keys and values in turn. True: `replacement` stands for the dictionary.
   virtual bool take(std::span<const Value> pairs, Value& replacement) = 0;
+  // A list of nothing but frames. False: it is something else.
+  virtual bool take_frames(std::span<const Value> frames, Value& replacement) = 0;
 };
 
 class ValueStack {
