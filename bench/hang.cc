@@ -2,7 +2,7 @@
 // the reader alone. Prints our rows beside the recorded ones of the public analyzer (data/hang/
 // timing.md, another machine state) and, as calibration of this run, python's pickle.loads over the
 // same files.
-//   bench_hang COMM_PROBE [FOLDER] [full]
+//   bench_hang COMM_PROBE [FOLDER] [quick | full]
 // The dumps are laid out as tools/gen_dumps.py lays them out: one rank stopped before its last
 // step.
 #include <fmt/format.h>
@@ -334,11 +334,13 @@ int main(int argc, char** argv) {
   const fs::path folder =
       argc > 2 ? fs::path(argv[2]) : fs::temp_directory_path() / "comm-probe-hang";
   const bool full = argc > 3 && std::strcmp(argv[3], "full") == 0;
+  const bool quick = argc > 3 && std::strcmp(argv[3], "quick") == 0;
   std::vector<Layout> layouts = {{"dp 24 frames", 64, 1, 2000, 24, 3.5, 247},
                                  {"tp 24 frames", 64, 8, 2000, 24, 7.5, 264},
                                  {"dp 24 frames", 1024, 1, 2000, 24, 100, 3.7 * 1024},
                                  {"tp 20 frames", 1024, 8, 2000, 20, 155, 3.9 * 1024}};
   if (full) layouts.push_back({"tp 8 frames, 200 calls", 16384, 8, 200, 8, 0, 0});
+  if (quick) layouts.resize(2);
   for (const Layout& layout : layouts) measure(layout, binary, folder);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
+#include "torch/readers/ras_json.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -40,6 +41,11 @@ FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
   }
   if (auto error = input->unreadable()) {
     content.error = *error;
+    return content;
+  }
+  if (torch::looks_like_ras(input->head())) {
+    content.lines.emplace();
+    torch::read_ras(*input, *content.lines);
     return content;
   }
   if (!torch::looks_like_dump(input->head())) {

@@ -95,7 +95,7 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
     facts.rows.emplace_back("group", diagnose::group_text(job.groups[*verdict.group]));
   if (verdict.seq) facts.rows.emplace_back("call", fmt::format("{} {}", *verdict.seq, verdict.op));
   if (!verdict.victims.empty())
-    facts.rows.emplace_back("victims", fmt::format("{} ranks only wait: {}", verdict.victims.size(),
+    facts.rows.emplace_back("victims", fmt::format("{} only wait: {}", verdict.victims.size(),
                                                    core::number_ranges(verdict.victims)));
   if (verdict.kind != diagnose::HangKind::kHealthy)
     facts.rows.emplace_back("where", code_or_environment(verdict));
@@ -105,8 +105,9 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
   for (const HangVerdict& other : judgement.others)
     facts.rows.emplace_back("besides",
                             fmt::format("{}: {}", hang_kind_name(other.kind), other.summary));
-  facts.rows.emplace_back(
-      "read", fmt::format("{} dumps, {} groups", job.digests.size(), job.groups.size()));
+  facts.rows.emplace_back("read", fmt::format("{} dump{}, {} group{}", job.digests.size(),
+                                              job.digests.size() == 1 ? "" : "s", job.groups.size(),
+                                              job.groups.size() == 1 ? "" : "s"));
   if (!verdict.sides.empty()) blocks.emplace_back(sides_table(verdict.sides));
   blocks.emplace_back(std::move(facts));
   add_stacks(verdict, blocks);

@@ -67,6 +67,8 @@ constexpr std::array kCaveats = {
                 "Collect them: a process that died or was stopped writes none."},
     CaveatEntry{"hang.dump-newer", "A dump of a newer Flight Recorder version than is known.",
                 "Update comm-probe."},
+    CaveatEntry{"hang.dump-stale", "A dump ends long before the others: it is of an older run.",
+                "Remove the files of older runs, or use another TORCH_FR_DUMP_TEMP_FILE per run."},
     CaveatEntry{"hang.dump-trailing", "Bytes stand behind the end of a dump.",
                 "Two dumps in one file? Only the first is read."},
     CaveatEntry{"hang.rank-twice", "Several dumps of one rank.",

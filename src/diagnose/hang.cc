@@ -61,6 +61,9 @@ const char* code_or_environment(const HangVerdict& verdict) {
 
 namespace {
 
+// Of explanations of one kind that stand beside each other.
+constexpr std::size_t kMostShown = 8;
+
 class Judge {
  public:
   explicit Judge(const torch::Job& job)
@@ -139,7 +142,9 @@ void Judge::add_idle(const std::vector<WaitRoot>& roots) {
                          makes_collectives(root.ranks.front());
     if (kept_up)
       unsent.push_back(&root);
-    else if (const auto silent = find_silent_shift(state_, root.ranks.front()))
+    else if (const auto silent = roots.size() > kMostShown
+                                     ? std::nullopt
+                                     : find_silent_shift(state_, root.ranks.front()))
       found_.push_back(explain_silent_shift(state_, root.ranks.front(), *silent));
     else
       idle.push_back(root.ranks.front());
@@ -159,7 +164,7 @@ void Judge::look_at_roots() {
   if (!found_.empty()) return;
   std::vector<int> in_messages;
   for (const WaitRoot& root : roots) {
-    if (root.ranks.empty() && !root.calls.empty())
+    if (root.ranks.empty() && !root.calls.empty() && found_.size() < kMostShown)
       found_.push_back(explain_agreement(state_, root.calls.front()));
     else if (root.ranks.size() == 1 && state_.head(root.ranks.front()) != nullptr)
       in_messages.push_back(root.ranks.front());

@@ -88,18 +88,19 @@ std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>&
     const Head* head = state.head(rank);
     if (head == nullptr || head->work->is_p2p) continue;
     const CallKey key(head->group, head->work->seq);
+    if (!seen.insert(key).second) {
+      for (Owed& one : owed)
+        if (one.key == key) one.since = std::min(one.since, head->work->created_ns);
+      continue;
+    }
     const CallView& call = state.call(key.first, key.second);
     const auto owes = [&](int one) {
       return std::find(call.not_issued.begin(), call.not_issued.end(), one) !=
                  call.not_issued.end() ||
              std::find(call.no_dump.begin(), call.no_dump.end(), one) != call.no_dump.end();
     };
-    if (std::none_of(ranks.begin(), ranks.end(), owes)) continue;
-    if (seen.insert(key).second)
+    if (std::any_of(ranks.begin(), ranks.end(), owes))
       owed.push_back({key, head->work->created_ns});
-    else
-      for (Owed& one : owed)
-        if (one.key == key) one.since = std::min(one.since, head->work->created_ns);
   }
   if (owed.empty()) return std::nullopt;
   const Digest* first = state.job().digest_of(ranks.front());

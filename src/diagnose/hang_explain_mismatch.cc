@@ -60,9 +60,10 @@ void explain_count(const HangState& state, const Mismatch& mismatch, HangVerdict
   if (mismatch.shift) {
     const Shift& shift = *mismatch.shift;
     verdict.summary =
-        fmt::format("from call {} of {} on {} {}: its calls equal the others' {} {}", mismatch.seq,
-                    group_text(group), ranks_have(mismatch.minority), shift_text(shift),
-                    std::abs(shift.by), shift.by > 0 ? "later" : "earlier");
+        fmt::format("{} {} from call {} of {} on: its call {} is the others' {}",
+                    ranks_have(mismatch.minority), shift_text(shift), mismatch.seq,
+                    group_text(group), shift.by > 0 ? "n" : fmt::format("n + {}", -shift.by),
+                    shift.by > 0 ? fmt::format("n + {}", shift.by) : "n");
     const bool proven = shift.matched >= kProvenRun || shift.by_site;
     verdict.confidence = proven ? Confidence::kCertain : Confidence::kLikely;
     verdict.evidence.push_back(
@@ -164,8 +165,7 @@ HangVerdict explain_silent_shift(const HangState& state, int rank, const SilentS
   verdict.op = op_text(digest, *silent.own);
   verdict.summary = fmt::format(
       "rank {} has {}: from call {} of {} on its calls come from the lines where rank {} makes "
-      "them "
-      "{} later; the sizes are equal, so nothing failed until the end",
+      "them {} later; the sizes are equal, so nothing failed until the end",
       rank, shift_text(silent.shift), silent.own->seq, group_text(state.job().groups[silent.group]),
       silent.peer, silent.shift.by);
   verdict.sides = {side_of(state, {rank}, *silent.own, work_state(*silent.own)),

@@ -336,6 +336,23 @@ std::optional<HangVerdict> from_network(const JobLines& lines) {
   return verdict;
 }
 
+// Launched by the host, so a lower count is a rank that does not come; one query may catch a job
+// that moves.
+std::optional<HangVerdict> from_ras(const JobLines& lines) {
+  const JobLine* line = lines.first(JobEvent::kRasMismatch);
+  if (line == nullptr || line->ranks.empty()) return std::nullopt;
+  HangVerdict verdict =
+      verdict_of(HangKind::kRankDeadOrStuck,
+                 fmt::format("{} launched fewer operations than the others of the communicator",
+                             ranks_have(line->ranks)),
+                 *line);
+  verdict.culprits = line->ranks;
+  verdict.confidence = Confidence::kPossible;
+  verdict.alternatives = {{HangKind::kSlow, line->ranks, "a second ncclras query after 10 s"}};
+  verdict.next = {"ncclras again after 10 s: does the count of these ranks move?"};
+  return verdict;
+}
+
 std::optional<HangVerdict> from_store(const JobLines& lines) {
   const auto found = lines.of(JobEvent::kStoreWait);
   if (found.empty()) return std::nullopt;
@@ -382,7 +399,8 @@ HangJudgement judge_logs(const JobLines& lines) {
   std::optional<HangVerdict> verdict = from_fingerprints(lines);
   for (const auto& [group, reports] : groups)
     if (!verdict) verdict = from_reports(group, reports);
-  for (const auto source : {from_progress, from_desync, from_reasons, from_network, from_store})
+  for (const auto source :
+       {from_progress, from_desync, from_reasons, from_network, from_ras, from_store})
     if (!verdict) verdict = source(lines);
   if (!verdict && !groups.empty())
     verdict = all_agree(groups.begin()->second, groups.begin()->first);

@@ -63,6 +63,12 @@ CallStanding Lane::standing(std::uint32_t seq) const {
 }
 
 const Lane* Group::lane_of(int rank) const {
+  if (is_sorted) {
+    const auto found =
+        std::lower_bound(lanes.begin(), lanes.end(), rank,
+                         [](const Lane& lane, int wanted) { return lane.rank < wanted; });
+    return found != lanes.end() && found->rank == rank ? &*found : nullptr;
+  }
   for (const Lane& lane : lanes)
     if (lane.rank == rank) return &lane;
   return nullptr;
@@ -111,6 +117,37 @@ std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests,
     if (!is_second) kept.push_back(std::move(digest));
   }
   return kept;
+}
+
+std::int64_t longest_timeout_ns(const std::vector<DigestPointer>& digests) {
+  std::int64_t longest_ms = 0;
+  for (const DigestPointer& digest : digests)
+    for (const Work& work : digest->works)
+      longest_ms = std::max<std::int64_t>(longest_ms, work.timeout_ms);
+  return longest_ms * 1'000'000;
+}
+
+// A file of an older run among fresh ones: a rank that stands still is at most some time-outs
+// behind the others, because they stop soon after it. Hosts whose clocks differ by less do not
+// matter.
+void leave_out_stale(std::vector<DigestPointer>& digests, std::vector<core::Caveat>& caveats) {
+  constexpr std::int64_t kSlackNs = 60'000'000'000;
+  std::vector<std::int64_t> times;
+  for (const DigestPointer& digest : digests)
+    if (digest->last_time_ns > 0) times.push_back(digest->last_time_ns);
+  if (times.size() < 3) return;
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                   times.end());
+  const std::int64_t oldest = times[times.size() / 2] - 2 * longest_timeout_ns(digests) - kSlackNs;
+  std::erase_if(digests, [&](const DigestPointer& digest) {
+    if (digest->last_time_ns == 0 || digest->last_time_ns >= oldest) return false;
+    caveats.push_back(core::make_caveat(
+        "hang.dump-stale",
+        fmt::format("rank {}: {} ends {:.0f} s before the others", digest->rank, digest->dump.file,
+                    static_cast<double>(oldest + kSlackNs - digest->last_time_ns) / 1e9),
+        "it belongs to an older run and was left out"));
+    return true;
+  });
 }
 
 class Alignment {
@@ -214,6 +251,7 @@ void Alignment::unconfigured() {
 void Alignment::fill_lanes() {
   for (std::size_t g = 0; g < job_.groups.size(); ++g) {
     Group& group = job_.groups[g];
+    group.is_sorted = std::is_sorted(group.ranks.begin(), group.ranks.end());
     std::map<int, const Use*> use_of;
     for (const Use& use : uses_[g]) use_of[job_.digests[use.digest]->rank] = &use;
     for (const int rank : group.ranks) {
@@ -255,6 +293,7 @@ void Alignment::name_ranks() {
 Job align(std::vector<DigestPointer> digests) {
   Job job;
   job.digests = one_each(std::move(digests), job.caveats);
+  leave_out_stale(job.digests, job.caveats);
   Alignment(job).run();
   return job;
 }

@@ -48,6 +48,7 @@ struct Group {
   bool ranks_inferred = false;
   bool has_p2p = false;
   std::vector<Lane> lanes = {};  // in the order of `ranks`
+  bool is_sorted = false;        // `ranks` rise, as they nearly always do
 
   const Lane* lane_of(int rank) const;
   std::uint32_t watermark() const;  // the first call that no ring has lost

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "job_writer.h"
+#include "torch/readers/ras_json.h"
 
 namespace comm_probe::test {
 namespace {
@@ -401,6 +402,48 @@ TEST(PublicReport, TheReportingRanksAreVictims) {
   EXPECT_EQ(verdict.kind, HangKind::kRankDeadOrStuck);
   EXPECT_THAT(verdict.culprits, ElementsAre(2));
   EXPECT_NE(verdict.confidence, Confidence::kCertain);
+}
+
+// ncclras: the rank with the lower count, and the process that does not answer
+TEST(Ras, CountsAndDeadProcesses) {
+  const auto verdict_of = [](const std::string& text) {
+    torch::JobLines lines;
+    auto input = core::Input::from_memory("ras.json", text);
+    EXPECT_TRUE(torch::read_ras(input, lines));
+    return diagnose::judge_logs(lines).verdict;
+  };
+  const std::string head =
+      R"({"nccl_version": "2.28.9", "communicators": [{"hash": "0x1", "size": 3, )";
+  const auto member = [](int rank, int count) {
+    return R"({"rank": )" + std::to_string(rank) + R"(, "collective_counts": {"AllReduce": )" +
+           std::to_string(count) + "}}";
+  };
+  const HangVerdict behind = verdict_of(head + "\"ranks\": [" + member(0, 32) + "," +
+                                        member(1, 31) + "," + member(2, 32) + "]}]}");
+  EXPECT_EQ(behind.kind, HangKind::kRankDeadOrStuck);
+  EXPECT_THAT(behind.culprits, ElementsAre(1));
+  EXPECT_EQ(behind.confidence, Confidence::kPossible);
+  const HangVerdict dead =
+      verdict_of(head + "\"ranks\": [" + member(0, 32) + "," + member(1, 32) +
+                 R"(], "missing_ranks": [{"rank": 2, "status": {"considered_dead": true}}]}]})");
+  EXPECT_THAT(dead.culprits, ElementsAre(2));
+  const HangVerdict fine =
+      verdict_of(head + "\"ranks\": [" + member(0, 32) + "," + member(1, 32) + "]}]}");
+  EXPECT_EQ(fine.kind, HangKind::kHealthy);
+}
+
+// A file of yesterday's run among fresh ones is left out and said so; its rank has no dump then.
+TEST(StaleDump, IsLeftOut) {
+  JobWriter job(4);
+  job.everyone("0", "all_reduce", 10);
+  for (const int rank : {0, 1, 2}) job.call(rank, "0", "all_reduce", 10).open();
+  for (auto& entry : job.dump(3)["entries"])
+    entry["time_created_ns"] = entry["time_created_ns"].get<std::int64_t>() - 86'400'000'000'000;
+  const torch::Job aligned = job.job();
+  EXPECT_THAT(aligned.missing, ElementsAre(3));
+  ASSERT_EQ(aligned.caveats.size(), 1U);
+  EXPECT_EQ(aligned.caveats.front().id, "hang.dump-stale");
+  EXPECT_EQ(job.judge().verdict.confidence, Confidence::kLikely);
 }
 
 }  // namespace
