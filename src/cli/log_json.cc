@@ -121,8 +121,12 @@ Json trees_json(const LogComm& comm) {
 
 Json edges_json(const LogComm& comm) {
   Json all = Json::array();
-  for (const nccl::LogEdges& edges : comm.edges)
-    all.push_back({{"via", edges.via}, {"gdr", edges.gdr}, {"lines", edges.count}});
+  for (const nccl::LogEdges& edges : comm.edges) {
+    Json json = {{"via", edges.via}, {"gdr", edges.gdr}, {"lines", edges.count}};
+    for (int device = 0; device < 64; ++device)
+      if ((edges.devices >> device & 1) != 0) json["nics"].push_back(device);
+    all.push_back(std::move(json));
+  }
   return all;
 }
 

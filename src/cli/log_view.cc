@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -18,7 +19,6 @@ using nccl::LogPhase;
 
 constexpr std::size_t kMostSettings = 12;
 constexpr std::size_t kMostComms = 8;  // rows of the table
-constexpr std::size_t kMostRows = 24;  // of details
 
 std::string plural(std::uint64_t count, const char* word) {
   const bool hisses = std::string_view(word).ends_with('s');
@@ -123,9 +123,12 @@ std::string edges_text(const LogComm& comm) {
   std::sort(kinds.begin(), kinds.end(),
             [](const auto* a, const auto* b) { return a->count > b->count; });
   std::string text;
-  for (std::size_t i = 0; i < kinds.size() && i < 3; ++i)
+  for (std::size_t i = 0; i < kinds.size() && i < 3; ++i) {
     text += fmt::format("{}{}{} {}", i == 0 ? "" : ", ", kinds[i]->via, kinds[i]->gdr ? "+GDR" : "",
                         kinds[i]->count);
+    if (const int nics = std::popcount(kinds[i]->devices); nics > 0)
+      text += fmt::format(" over {}", plural(static_cast<std::uint64_t>(nics), "NIC"));
+  }
   return text;
 }
 
@@ -188,61 +191,6 @@ core::Table comm_table(const std::vector<CommRow>& rows) {
   return table;
 }
 
-core::Table graph_table(const LogComm& comm) {
-  static constexpr const char* kNames[] = {"",     "balanced tree", "split tree", "tree",
-                                           "ring", "NVLS",          "CollNet"};
-  core::Table table = {{{"search", Column::Align::kLeft},
-                        {"channels"},
-                        {"GB/s inside"},
-                        {"path", Column::Align::kLeft},
-                        {"GB/s to NIC"},
-                        {"path", Column::Align::kLeft},
-                        {"ranks"}},
-                       {}};
-  for (const nccl::LogGraph& graph : comm.graphs)
-    table.rows.push_back({graph.pattern > 0 && graph.pattern < 7 ? kNames[graph.pattern] : "?",
-                          std::to_string(graph.channels), fmt::format("{:g}", graph.bw_intra),
-                          graph.type_intra, fmt::format("{:g}", graph.bw_inter), graph.type_inter,
-                          std::to_string(graph.count)});
-  return table;
-}
-
-core::Table choice_table(const LogComm& comm) {
-  core::Table table = {{{"call", Column::Align::kLeft},
-                        {"bytes"},
-                        {"algorithm", Column::Align::kLeft},
-                        {"protocol", Column::Align::kLeft},
-                        {"channels"},
-                        {"times"}},
-                       {}};
-  for (const nccl::LogChoice& choice : comm.choices) {
-    if (table.rows.size() >= kMostRows) break;
-    table.rows.push_back(
-        {choice.function.empty() ? "-" : choice.function, std::to_string(choice.bytes),
-         choice.algorithm ? table_name(*choice.algorithm) : "?",
-         choice.protocol ? table_name(*choice.protocol) : "?",
-         choice.channels ? std::to_string(*choice.channels) : "-", std::to_string(choice.count)});
-  }
-  return table;
-}
-
-core::Table problem_table(const DebugLog& log) {
-  core::Table table = {{{"lines"},
-                        {"processes"},
-                        {"role", Column::Align::kLeft},
-                        {"first line", Column::Align::kLeft, 10}},
-                       {}};
-  for (const nccl::LogProblem& problem : log.problems) {
-    if (table.rows.size() >= kMostRows) break;
-    const char* role = problem.role == nccl::LogRole::kCause      ? "cause"
-                       : problem.role == nccl::LogRole::kFollowUp ? "follow-up"
-                                                                  : "harmless";
-    table.rows.push_back({std::to_string(problem.count), std::to_string(problem.process_count),
-                          role, problem.first.text});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::vector<Block> log_blocks(const DebugLog& log) {
@@ -272,28 +220,6 @@ std::vector<Block> log_blocks(const DebugLog& log) {
   if (rows.size() > kMostComms)
     blocks.push_back(core::Paragraph{fmt::format(
         "and {} more shapes; --json has every communicator", rows.size() - kMostComms)});
-  return blocks;
-}
-
-std::vector<Block> log_details(const DebugLog& log) {
-  std::vector<Block> blocks;
-  const auto most =
-      std::max_element(log.comms.begin(), log.comms.end(), [](const LogComm& a, const LogComm& b) {
-        return std::pair(a.choices.size() + a.graphs.size(), a.size) <
-               std::pair(b.choices.size() + b.graphs.size(), b.size);
-      });
-  if (most != log.comms.end() && !most->graphs.empty()) {
-    blocks.push_back(core::Heading{"Searches (per channel)"});
-    blocks.push_back(graph_table(*most));
-  }
-  if (most != log.comms.end() && !most->choices.empty()) {
-    blocks.push_back(core::Heading{"Choices"});
-    blocks.push_back(choice_table(*most));
-  }
-  if (!log.problems.empty()) {
-    blocks.push_back(core::Heading{"Warnings and notices"});
-    blocks.push_back(problem_table(log));
-  }
   return blocks;
 }
 

@@ -106,6 +106,7 @@ struct LogEdges {
   bool gdr = false;
   std::uint64_t count = 0;
   LogPlace first = {};
+  std::uint64_t devices = 0;  // bit k: over the NIC with NCCL's index k (k < 64)
 };
 
 struct LogTreeLinks {

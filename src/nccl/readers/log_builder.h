@@ -72,6 +72,7 @@ class LogBuilder {
   int named_comm(const CommWords& words);
   int comm_without_id(const CommWords& words);
   void join(int into, int from);
+  bool is_same(const LogRank& rank, const CommWords& words) const;
   int new_rank(const CommWords& words);
   void set_rank(const CommWords& words);
   void drop_drafts();
@@ -111,7 +112,7 @@ class LogBuilder {
   bool read_tree(LogScan scan);
   bool read_trees(LogScan scan);
   bool read_connected(LogScan scan);
-  void add_edge(std::string_view via, bool is_net, bool gdr);
+  void add_edge(std::string_view via, bool is_net, bool gdr, std::int64_t device = -1);
   void add_tree(int channel, int rank, const LogTreeLinks& links);
 
   // --- log_tuning_lines.cc

@@ -27,6 +27,20 @@ bool same_graph(const LogGraph& a, const LogGraph& b) {
          a.type_inter == b.type_inter && a.same_channels == b.same_channels;
 }
 
+void add_edges(std::vector<LogEdges>& into, std::vector<LogEdges>&& from) {
+  for (LogEdges& edges : from) {
+    const auto found = std::find_if(into.begin(), into.end(), [&](const LogEdges& other) {
+      return edges.via == other.via && edges.gdr == other.gdr;
+    });
+    if (found == into.end()) {
+      into.push_back(std::move(edges));
+      continue;
+    }
+    found->count += edges.count;
+    found->devices |= edges.devices;
+  }
+}
+
 // Everything but the identity.
 void merge(LogComm& into, LogComm&& from) {
   if (into.nodes == 0) into.nodes = from.nodes;
@@ -39,9 +53,7 @@ void merge(LogComm& into, LogComm&& from) {
   }
   into.trees.merge(from.trees);
   add_counted(into.graphs, std::move(from.graphs), same_graph);
-  add_counted(into.edges, std::move(from.edges), [](const LogEdges& a, const LogEdges& b) {
-    return a.via == b.via && a.gdr == b.gdr;
-  });
+  add_edges(into.edges, std::move(from.edges));
   if (into.tuning.cells == 0) into.tuning = std::move(from.tuning);
   if (into.thresholds.empty()) into.thresholds = std::move(from.thresholds);
   add_counted(into.choices, std::move(from.choices), [](const LogChoice& a, const LogChoice& b) {
@@ -185,22 +197,23 @@ int LogBuilder::new_rank(const CommWords& words) {
   return static_cast<int>(log_.ranks.size()) - 1;
 }
 
+bool LogBuilder::is_same(const LogRank& rank, const CommWords& words) const {
+  const LogComm& comm = log_.comms[index(rank.comm)];
+  return rank.rank == words.rank && comm.size == words.size &&
+         (words.id.empty() || comm.id.empty() || comm.id == words.id || comm.is_split);
+}
+
 // A pointer names a communicator of its process until another begins at the same place.
 void LogBuilder::set_rank(const CommWords& words) {
   key_ = std::to_string(thread_->process) + '@' + std::to_string(words.pointer);
-  const auto [found, is_new] = rank_index_.emplace(key_, -1);
-  const auto is_known = [&] {
-    const LogRank& rank = log_.ranks[index(found->second)];
-    const LogComm& comm = log_.comms[index(rank.comm)];
-    return rank.rank == words.rank && comm.size == words.size &&
-           (words.id.empty() || comm.id.empty() || comm.id == words.id || comm.is_split);
-  };
-  if (is_new || !is_known()) found->second = new_rank(words);
-  thread_->rank = found->second;
+  int& known = rank_index_.try_emplace(key_, -1).first->second;
+  if (known < 0 || !is_same(log_.ranks[index(known)], words)) known = new_rank(words);
+  const int current = known;
+  thread_->rank = current;
   thread_->graph = -1;
-  last_rank_[thread_->process] = found->second;
+  last_rank_[thread_->process] = current;
   if (thread_->draft >= 0) {
-    join(log_.ranks[index(found->second)].comm, thread_->draft);
+    join(log_.ranks[index(current)].comm, thread_->draft);
     thread_->draft = -1;
   }
 }

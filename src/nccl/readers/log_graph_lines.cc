@@ -146,12 +146,13 @@ bool LogBuilder::read_edge(LogScan scan) {
     const std::size_t end = via.find('/', 4);
     if (end == std::string_view::npos) return true;
     LogScan tail(via.substr(end + 1));
-    if (!tail.number()) return true;
+    const auto device = tail.number();
+    if (!device) return true;
     if (tail.skip("(")) tail.behind(")");
     const bool gdr = tail.next_is("/GDRDMA");
     // else the line was cut, or another process wrote into it
     if (!gdr && !tail.at_end() && !tail.next_is("/Shared") && !tail.next_is(" comm ")) return true;
-    add_edge(via.substr(0, end), true, gdr);
+    add_edge(via.substr(0, end), true, gdr, *device);
     ++(gdr ? process().gdr_edges : process().plain_edges);
     return true;
   }
@@ -171,15 +172,17 @@ bool LogBuilder::read_collnet(LogScan scan) {
   return true;
 }
 
-void LogBuilder::add_edge(std::string_view via, bool is_net, bool gdr) {
+void LogBuilder::add_edge(std::string_view via, bool is_net, bool gdr, std::int64_t device) {
+  const std::uint64_t bit = device >= 0 && device < 64 ? std::uint64_t{1} << device : 0;
   LogComm& of = comm();
   for (LogEdges& edges : of.edges)
     if (edges.via == via && edges.gdr == gdr) {
       ++edges.count;
+      edges.devices |= bit;
       return;
     }
   if (of.edges.size() < kMostEdgeKinds)
-    of.edges.push_back({std::string(via), is_net, gdr, 1, here()});
+    of.edges.push_back({std::string(via), is_net, gdr, 1, here(), bit});
 }
 
 void LogBuilder::add_tree(int channel, int rank, const LogTreeLinks& links) {

@@ -89,6 +89,7 @@ TEST(DebugLogReader, EdgesByWhatCarriesThem) {
     kinds.push_back(fmt::format("{} {} {}", edges.via, edges.gdr ? "gdr" : "-", edges.count));
   EXPECT_EQ(kinds, (std::vector<std::string>{"NET/IBext_v10 gdr 2", "NET/AWS Libfabric - 1",
                                              "NET/Socket - 1", "P2P/CUMEM/read - 1"}));
+  EXPECT_EQ(log.comms[0].edges[0].devices, 0b11U);  // NICs 0 and 1
 }
 
 std::string call(int rank, int number, int count) {
