@@ -186,11 +186,9 @@ HangVerdict explain_missing(const HangState& state, const std::vector<int>& rank
   verdict.kind = HangKind::kRankDeadOrStuck;
   verdict.culprits = ranks;
   verdict.victims = victims_of(state, ranks);
-  std::size_t members = 0;
   if (const auto key = owed_call(state, ranks)) {
     set_call(state, verdict, *key);
     const CallView& call = state.call(key->first, key->second);
-    members = state.job().groups[key->first].ranks.size();
     verdict.summary =
         fmt::format("{} left no dump, and {} wait in {} {} of {}, on which they agree",
                     ranks_text(ranks), ranks_text(call.pending), verdict.op, key->second,
@@ -200,7 +198,9 @@ HangVerdict explain_missing(const HangState& state, const std::vector<int>& rank
     verdict.summary =
         fmt::format("{} left no dump, and others wait for a message of it", ranks_text(ranks));
   }
-  if (members > 0 && 2 * ranks.size() >= members) {  // the dumps that are there prove little
+  const std::size_t missing = state.job().missing.size();
+  if (missing > 1 &&
+      2 * missing >= state.job().ranks.size()) {  // those that are there prove little
     verdict.kind = HangKind::kNotDecidable;
     verdict.culprits = {};
     verdict.confidence = Confidence::kPossible;

@@ -116,6 +116,39 @@ std::vector<Place> places_of(const HangState& state, const std::vector<int>& ran
   return places;
 }
 
+// Before: how often the call in which `rank` waits came directly after one like `skipped`, on it.
+std::size_t times_preceded_by(const HangState& state, int rank, const Head& head,
+                              const Work& skipped, std::size_t skipped_group) {
+  const Digest& digest = digest_of(state, rank);
+  std::vector<const Work*> works;
+  for (const Work& work : digest.works) works.push_back(&work);
+  std::sort(works.begin(), works.end(),
+            [](const Work* a, const Work* b) { return a->record < b->record; });
+  std::size_t times = 0;
+  for (std::size_t i = 1; i < works.size(); ++i) {
+    const bool is_like_head = works[i]->group == head.work->group && works[i] != head.work &&
+                              works[i]->signature == head.work->signature;
+    times += is_like_head && state.group_of(digest, works[i - 1]->group) == skipped_group &&
+                     works[i - 1]->signature == skipped.signature
+                 ? 1
+                 : 0;
+  }
+  return times;
+}
+
+// One rank against all others that has never issued the call in which they wait: where that call
+// has always come directly before the one in which it waits now, it was left out and not put off.
+bool is_skipped_call(const HangState& state, int rank, const Place& others) {
+  constexpr std::size_t kHabit = 2;
+  const Head* own = state.head(rank);
+  const Head* theirs = state.head(others.ranks.front());
+  if (own == nullptr || theirs == nullptr || own->work->is_p2p || theirs->work->is_p2p)
+    return false;
+  const auto& absent = state.call(others.call.first, others.call.second).not_issued;
+  if (std::find(absent.begin(), absent.end(), rank) == absent.end()) return false;
+  return times_preceded_by(state, rank, *own, *theirs->work, others.call.first) >= kHabit;
+}
+
 // One rank against all others is named; otherwise nobody can say whose order is the right one.
 HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   HangVerdict verdict;
@@ -123,11 +156,13 @@ HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   verdict.culprits = root.ranks;
   std::vector<Place> places = places_of(state, root.ranks);
   const Place* shown = &places.front();
+  bool is_skip = false;
   if (places.size() == 2 && root.ranks.size() > 2)
     for (std::size_t i = 0; i < 2; ++i)
       if (places[i].ranks.size() == 1) {
         verdict.culprits = places[i].ranks;
         shown = &places[1 - i];
+        is_skip = is_skipped_call(state, verdict.culprits.front(), *shown);
       }
   verdict.group = shown->call.first;
   verdict.seq = shown->call.second;
@@ -141,6 +176,18 @@ HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   verdict.summary =
       fmt::format("the ranks use {} communicators in different orders and wait for each other: {}",
                   places.size(), cycle);
+  if (is_skip) {
+    verdict.kind = HangKind::kCountMismatch;
+    verdict.summary = fmt::format(
+        "{} not issued call {} of {} and waits in the call that has always come after it: it has "
+        "left "
+        "it out, or uses the groups in another order",
+        ranks_have(verdict.culprits), shown->call.second,
+        group_text(state.job().groups[shown->call.first]));
+  }
+  verdict.alternatives.push_back(
+      {is_skip ? HangKind::kOrderInversion : HangKind::kCountMismatch, verdict.culprits,
+       "the program: would the rank still make the call in which the others wait?"});
   verdict.next = {
       "make all ranks issue these calls in one order, or on one stream",
       "NCCL_LAUNCH_ORDER_IMPLICIT=1 (NCCL 2.26 or newer) where only the launches differ"};

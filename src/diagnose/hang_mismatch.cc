@@ -111,13 +111,16 @@ Run run_of(const Lane& lane, const Lane& peer, std::uint32_t seq, int by) {
   return run;
 }
 
+// A run counts only where it is longer than the one without a shift behind the differing call: a
+// job that makes the same call over and over fits any shift.
 std::optional<Shift> shift_of(const Lane& lane, const Lane& peer, std::uint32_t seq) {
   std::optional<Shift> best;
+  const Run unshifted = run_of(lane, peer, seq + 1, 0);
   for (int by = -kFarthestShift; by <= kFarthestShift; ++by) {
     if (by == 0) continue;
     const Run run = run_of(lane, peer, seq, by);
     const bool proven = run.matched >= kProvenRun || (run.to_the_end && run.matched > 0);
-    if (!proven) continue;
+    if (!proven || run.matched <= unshifted.matched) continue;
     const bool is_better = !best || run.matched > best->matched ||
                            (run.matched == best->matched && std::abs(by) < std::abs(best->by));
     if (is_better) best = Shift{by, run.matched, run.by_site};

@@ -404,6 +404,52 @@ TEST(PublicReport, TheReportingRanksAreVictims) {
   EXPECT_NE(verdict.confidence, Confidence::kCertain);
 }
 
+// One odd call among many that are alike fits any shift: it is no skipped call.
+TEST(CountOrArguments, OddCallAmongEqualOnes) {
+  JobWriter job(4);
+  job.everyone("0", "all_reduce", 10);
+  for (int i = 0; i < 6; ++i)
+    for (int rank = 0; rank < 4; ++rank)
+      job.call(rank, "0", "all_reduce", rank == 3 && i == 0 ? 9 : 10).open().at("/app/layer.py", 5);
+  const HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kParamMismatch) << verdict.summary;
+  EXPECT_THAT(verdict.culprits, ElementsAre(3));
+  EXPECT_EQ(verdict.seq, 2U);
+}
+
+// A rank that left out the last bucket of a step waits in the next group's call: no inversion where
+// that call has always followed the bucket.
+TEST(CountOrOrder, SkippedCallBeforeAnotherGroup) {
+  JobWriter job(4);
+  job.group("1", first(4), "DP");
+  for (int step = 0; step < 3; ++step) {
+    job.everyone("1", "all_reduce", 100);
+    job.everyone("1", "all_reduce", 200);
+    job.everyone("0", "all_reduce", 1);
+  }
+  job.everyone("1", "all_reduce", 100);
+  for (int rank = 0; rank < 3; ++rank) job.call(rank, "1", "all_reduce", 200).open();
+  job.call(3, "0", "all_reduce", 1).open();
+  const HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kCountMismatch) << verdict.summary;
+  EXPECT_THAT(verdict.culprits, ElementsAre(3));
+  EXPECT_EQ(verdict.seq, 8U);
+  EXPECT_TRUE(has_alternative(verdict, HangKind::kOrderInversion));
+}
+
+// One rank of a pair left no dump, fifteen others did: that is one missing rank of sixteen.
+TEST(MissingDump, OneOfAPair) {
+  JobWriter job(16);
+  job.group("1", {14, 15}, "TP");
+  job.everyone("0", "all_reduce", 10);
+  job.call(14, "1", "all_reduce", 10).open();
+  for (int rank = 0; rank < 14; ++rank) job.call(rank, "0", "all_reduce", 10).open();
+  job.without_dump(15);
+  const HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kRankDeadOrStuck);
+  EXPECT_THAT(verdict.culprits, ElementsAre(15));
+}
+
 // ncclras: the rank with the lower count, and the process that does not answer
 TEST(Ras, CountsAndDeadProcesses) {
   const auto verdict_of = [](const std::string& text) {
