@@ -25,6 +25,7 @@ struct LogRequest {
 
 struct LogInputs {
   nccl::DebugLog log = {};
+  torch::JobLines job = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
@@ -44,25 +45,31 @@ core::Error no_log(const std::string& name, core::Input& input) {
 
 class LogReading {
  public:
-  // Nothing where the file was read. A further reader of log lines (PyTorch's watchdog) is fed in
-  // the same loop.
+  // Nothing where the file was read.
   std::optional<core::Error> read(const std::string& path) {
     auto input = core::Input::open(path);
     if (!input) return input.error();
     if (auto error = input->unreadable()) return error;
     if (!may_be_log(*input)) return no_log(input->name(), *input);
     reader_.begin_file(input->name());
+    job_reader_.begin_file(input->name());
+    const std::size_t before = job_reader_.found();
     core::LineReader lines(*input);
-    for (core::Line line; lines.next(line);) reader_.add(line);
-    names_.push_back(input->name());
+    for (core::Line line; lines.next(line);)
+      if (!reader_.add(line)) job_reader_.add(line);
+    tells_of_job_.push_back(job_reader_.found() > before);
     return lines.error();
   }
-  std::size_t files() const { return names_.size(); }
+  std::size_t files() const { return tells_of_job_.size(); }
+  // It has lines of PyTorch or the kernel that tell of a failure, or a Python traceback.
+  bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
   nccl::DebugLog finish() { return reader_.finish(); }
+  torch::JobLines finish_job() { return job_reader_.finish(); }
 
  private:
   nccl::DebugLogReader reader_;
-  std::vector<std::string> names_ = {};
+  torch::JobLineReader job_reader_;
+  std::vector<bool> tells_of_job_ = {};
 };
 
 void add_caveat(LogInputs& inputs, const char* id, std::string missing, const char* effect,
@@ -92,10 +99,13 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
     }
   }
   inputs.log = reading.finish();
+  inputs.job = reading.finish_job();
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
     if (inputs.log.nccl_lines_of_file[i] > 0)
       inputs.records.push_back({file, "nccl-log"});
+    else if (reading.tells_of_job(i))
+      inputs.records.push_back({file, "job-log"});
     else if (named[i])
       add_caveat(inputs, "input.unreadable", file + ": holds no line of NCCL", "it says nothing",
                  true);
@@ -121,7 +131,7 @@ int show_log(const Shell& shell, const LogRequest& request) {
   Document document{.command = "log"};
   document.inputs = inputs->records;
   document.caveats = inputs->caveats;
-  diagnose::Judgement judgement = diagnose::judge_log(inputs->log);
+  diagnose::Judgement judgement = diagnose::judge_log(inputs->log, inputs->job);
   document.verdict = diagnose::log_verdict(inputs->log, judgement);
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),

@@ -224,6 +224,12 @@ constexpr std::array kFindings = {
                  "`systemctl status nvidia-fabricmanager`, `nvidia-smi -q | grep -A4 Fabric`; "
                  "reset the GPUs "
                  "(`nvidia-smi -r`) or reboot; NCCL_NVLS_ENABLE=0 goes on without it."},
+    FindingEntry{"log.fabric-manager", kError, Layer::kHardware,
+                 "CUDA is not initialised on an NVSwitch machine (error 802).",
+                 "nvidia-fabricmanager does not run, has another version than the driver, or the "
+                 "GPUs have not registered with the NVLink fabric yet.",
+                 "`systemctl status nvidia-fabricmanager`, `nvidia-smi -q | grep -A4 Fabric` "
+                 "(State: Completed)."},
     FindingEntry{"log.imex", kError, Layer::kHardware,
                  "The NVLink domain of several hosts does not work.",
                  "The IMEX daemon or its channel is missing in the container, or its node list "
@@ -317,6 +323,30 @@ constexpr std::array kFindings = {
         "Find the process that ended first: exit codes, kernel log (`dmesg -T | grep -i -e "
         "oom -e xid`), the logs of the peers that are named. NCCL_DEBUG=INFO on all "
         "ranks."},
+    FindingEntry{"log.exception", kError, Layer::kApplication,
+                 "A Python exception ended a rank; the others lost it.",
+                 "What the traceback says: data, storage, memory, a bug.",
+                 "Read the traceback of this rank; warnings of NCCL on the others only follow."},
+    FindingEntry{"log.process-killed", kError, Layer::kApplication,
+                 "A process of the job was killed or crashed.",
+                 "The kernel's out-of-memory killer, a preemption, a crash in native code.",
+                 "`dmesg -T | grep -i -e oom -e killed` on its host; memory limit of the job; core "
+                 "dump."},
+    FindingEntry{"log.gpu-fault", kError, Layer::kHardware,
+                 "The kernel reports a fault of a GPU (Xid).",
+                 "Xid 79: fell off the bus; 48, 63, 64, 94, 95: memory; 74: NVLink; 13, 31: the "
+                 "program's own kernels.",
+                 "`dmesg -T | grep Xid`; drain the host, reset the GPU (`nvidia-smi -r`)."},
+    FindingEntry{"log.torch-watchdog", kError, Layer::kFramework,
+                 "PyTorch's watchdog reports a collective that did not end.",
+                 "A rank that never called it, called something else, or a network that lost it. "
+                 "The log of one rank does not show which.",
+                 "`comm-probe hang DIR` with logs and Flight Recorder dumps of all ranks "
+                 "(TORCH_FR_BUFFER_SIZE, TORCH_NCCL_DUMP_ON_TIMEOUT=1)."},
+    FindingEntry{"log.ras-report", kWarning, Layer::kNccl,
+                 "The text is a report of ncclras that tells of trouble.",
+                 "A process that does not answer, or ranks whose operation counts differ.",
+                 "`comm-probe hang FILE` reads it."},
     FindingEntry{"log.unknown-warning", kWarning, Layer::kNccl,
                  "NCCL warns of something that comm-probe does not know.", "See the line.",
                  "Search NVIDIA/nccl for its words."},

@@ -69,8 +69,9 @@ bool has_failed(const DebugLog& log) {
   });
 }
 
-Judgement judge_log(const DebugLog& log) {
+Judgement judge_log(const DebugLog& log, const torch::JobLines& job) {
   Judgement judgement = judge_log_problems(log);
+  add_log_job(log, job, judgement);
   judgement.add(judge_log_network(log));
   judgement.add(judge_log_ranks(log));
   return judgement;
@@ -84,11 +85,15 @@ std::string log_verdict(const DebugLog& log, const Judgement& judgement) {
     return fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
   std::string meaning(core::find_finding(worst->id)->meaning);
   if (meaning.ends_with('.')) meaning.pop_back();
-  // the word of a sentence, not a name
-  if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])) != 0)
+  // the word of a sentence, not a name: "PyTorch's", "NCCL"
+  const std::string word = meaning.substr(0, meaning.find(' '));
+  const bool is_name = std::any_of(word.begin() + (word.empty() ? 0 : 1), word.end(), [](char c) {
+    return std::isupper(static_cast<unsigned char>(c)) != 0;
+  });
+  if (!is_name && meaning.size() > 1)
     meaning[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning[0])));
-  const bool is_cause =
-      worst->severity == core::Severity::kError && worst->id != "log.only-follow-ups";
+  const bool is_cause = worst->severity == core::Severity::kError &&
+                        worst->id != "log.only-follow-ups" && worst->id != "log.torch-watchdog";
   return (is_cause ? "first cause: " : "") + meaning;
 }
 

@@ -11,10 +11,12 @@
 
 #include "diagnose/diagnose.h"
 #include "nccl/debug_log.h"
+#include "torch/job_lines.h"
 
 namespace comm_probe::diagnose {
 
-Judgement judge_log(const nccl::DebugLog& log);
+// `job`: lines of PyTorch, the kernel and launchers, and Python tracebacks in the same texts.
+Judgement judge_log(const nccl::DebugLog& log, const torch::JobLines& job = {});
 
 // One sentence for the reader in a hurry.
 std::string log_verdict(const nccl::DebugLog& log, const Judgement& judgement);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 
 #include "core/finding_table.h"
 #include "diagnose/log_rules.h"
@@ -101,6 +103,21 @@ constexpr Completion kCompletions[] = {
     {"19", "log.ib-device-fault", "the NIC reports a fatal fault (status 19)"},
 };
 
+// The first three numbers of an IPv4-mapped GID: masks are seldom shorter on a fabric.
+std::string_view network_of(std::string_view gid) {
+  return gid.starts_with("::ffff:") ? gid.substr(0, gid.rfind('.')) : std::string_view();
+}
+
+// What two GIDs prove by themselves; empty where nothing.
+std::string gid_remark(const std::string& local, const std::string& remote) {
+  if (local.starts_with("fe80") != remote.starts_with("fe80") && !local.empty() && !remote.empty())
+    return " (one is link-local)";
+  if (network_of(local) != network_of(remote) && !network_of(local).empty() &&
+      !network_of(remote).empty())
+    return " (different subnets)";
+  return "";
+}
+
 Finding completion(const DebugLog& log, const LogProblem& problem) {
   const std::string status = field(problem, "status");
   const char* id = "log.ib-error";
@@ -118,7 +135,8 @@ Finding completion(const DebugLog& log, const LogProblem& problem) {
       {tally(problem, "hca", "HCAs"), tally(problem, "peer", "peers"),
        field(problem, "local").size() < 8
            ? ""
-           : fmt::format("GIDs {} -> {}", field(problem, "local"), field(problem, "remote"))});
+           : fmt::format("GIDs {} -> {}{}", field(problem, "local"), field(problem, "remote"),
+                         gid_remark(field(problem, "local"), field(problem, "remote")))});
   Finding finding = log_finding(
       log, id,
       fmt::format("{}{}{}{}", says, whereabouts(log, problem), who.empty() ? "" : ": ", who),
@@ -182,13 +200,25 @@ std::string gid_advice(const DebugLog& log, const nccl::LogGid*& routable) {
                      local, routable->index, routable->address);
 }
 
+// "mlx5_2:1 GID index 3, ::ffff:10.1.0.1 -> ::ffff:10.2.0.1 (different subnets)"
+std::string pair_text(const LogProblem& problem) {
+  const std::string local = field(problem, "local");
+  const std::string remote = field(problem, "remote");
+  const std::string index = field(problem, "index");
+  std::string text = field(problem, "device");
+  if (!index.empty()) text += fmt::format("{}GID index {}", text.empty() ? "" : " ", index);
+  if (local == "::")
+    return text + fmt::format(" is not valid: its local GID is empty{}",
+                              remote.empty() ? "" : fmt::format(" (peer {})", remote));
+  if (!local.empty() && !remote.empty())
+    text += fmt::format("{}{} -> {}", text.empty() ? "GIDs " : ", ", local, remote);
+  return text + gid_remark(local, remote);
+}
+
 Finding modify_qp(const DebugLog& log, const LogProblem& problem) {
   const nccl::LogGid* routable = nullptr;
   const std::string advice = gid_advice(log, routable);
-  const std::string gids =
-      field(problem, "local").empty()
-          ? ""
-          : fmt::format("GIDs {} -> {}", field(problem, "local"), field(problem, "remote"));
+  const std::string gids = pair_text(problem);
   Finding finding = log_finding(
       log, "log.rdma-connect",
       joined(
@@ -217,18 +247,30 @@ Finding register_memory(const DebugLog& log, const LogProblem& problem) {
                      problem.first);
 }
 
+// "4 and 6 on 31000" -> ranks 4, 6
+void add_pair(std::string_view pair, std::vector<int>& ranks) {
+  for (const std::size_t at : {std::size_t{0}, pair.find(" and ") + 5}) {
+    int rank = 0;
+    std::from_chars(pair.data() + at, pair.data() + pair.size(), rank);
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  }
+}
+
 Finding duplicate_gpu(const DebugLog& log, const LogProblem& problem) {
-  std::vector<std::string> pairs;
-  for (const auto& [pair, count] : problem.named)
-    if (pairs.size() < 4) pairs.push_back(pair);
-  Finding finding = log_finding(
-      log, "log.duplicate-gpu",
-      fmt::format("ranks {} use the same GPU (bus id {}), say{} process{}{}",
-                  fmt::join(pairs, "; "), field(problem, "device"),
-                  problem.process_count == 1 ? "s one" : fmt::format(" {}", problem.process_count),
-                  problem.process_count == 1 ? "" : "es",
-                  problem.named.size() > 4 ? "; and others" : ""),
-      problem.first);
+  std::string pairs;
+  std::vector<int> ranks;
+  std::size_t shown = 0;
+  for (const auto& [pair, count] : problem.named) {
+    if (ranks.size() < 64) add_pair(pair, ranks);
+    if (shown++ < 4) pairs += fmt::format("{}ranks {}", pairs.empty() ? "" : "; ", pair);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  Finding finding =
+      log_finding(log, "log.duplicate-gpu",
+                  fmt::format("two ranks share one GPU: {}{} (rank and bus id)", pairs,
+                              shown > 4 ? fmt::format(" and {} more pairs", shown - 4) : ""),
+                  problem.first);
+  finding.ranks = std::move(ranks);
   finding.confidence = Confidence::kCertain;
   finding.next = {"print rank, local rank and CUDA_VISIBLE_DEVICES in each process"};
   return finding;
@@ -274,7 +316,6 @@ struct PlainRule {
   const char* summary;
 };
 constexpr PlainRule kPlain[] = {
-    {LogFamily::kIbAsyncEvent, "log.link-flap", "a NIC's port changed while the job ran"},
     {LogFamily::kIbAsyncFatal, "log.ib-device-fault", "a NIC reports a fatal event"},
     {LogFamily::kCreateQueue, "log.rdma-resources", "a NIC refuses to create a queue"},
     {LogFamily::kOpenDevice, "log.rdma-devices-missing",
@@ -283,7 +324,6 @@ constexpr PlainRule kPlain[] = {
      "an InfiniBand port was to talk to a RoCE port"},
     {LogFamily::kMessageTruncated, "log.ranks-disagree",
      "the ranks disagree about the size of a message"},
-    {LogFamily::kVersionMismatch, "log.version-mismatch", "the ranks load different NCCL versions"},
     {LogFamily::kDuplicateRank, "log.duplicate-rank",
      "two processes claim one rank, or disagree about the number of ranks"},
     {LogFamily::kNoInterface, "log.no-interface", "NCCL finds no usable network interface"},
@@ -300,6 +340,8 @@ constexpr PlainRule kPlain[] = {
      "the driver refuses NVLink SHARP (NVLS): most often the fabric manager was restarted without "
      "a "
      "GPU reset, or does not run"},
+    {LogFamily::kFabricManager, "log.fabric-manager",
+     "CUDA is not ready for NVLink (802): the fabric manager does not run or has not finished"},
     {LogFamily::kNvlsBind, "log.nvls-failed", "NVLink SHARP memory cannot be bound"},
     {LogFamily::kImex, "log.imex", "the NVLink domain of several hosts does not work (IMEX)"},
     {LogFamily::kCudaError, "log.cuda-error", "a CUDA call failed"},
@@ -349,6 +391,40 @@ Finding shared_memory_limit(const DebugLog& log, const LogProblem& problem) {
   return finding;
 }
 
+Finding async_event(const DebugLog& log, const LogProblem& problem) {
+  Finding finding = log_finding(
+      log, "log.link-flap",
+      fmt::format("a NIC's port changed while the job ran{}: {}", whereabouts(log, problem),
+                  joined({field(problem, "event"), tally(problem, "port", "ports")})),
+      problem.first);
+  finding.confidence = Confidence::kLikely;
+  return finding;
+}
+
+// 22809 -> "2.28.9"
+std::string version_text(const std::string& number) {
+  const int version = std::atoi(number.c_str());
+  return version < 10000
+             ? number
+             : fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+Finding version_mismatch(const DebugLog& log, const LogProblem& problem) {
+  std::vector<int> ranks;
+  for (const char* side : {"1", "2"})
+    if (!field(problem, side).empty()) ranks.push_back(std::atoi(field(problem, side).c_str()));
+  Finding finding = log_finding(
+      log, "log.version-mismatch",
+      ranks.size() < 2 ? "the ranks load different NCCL versions"
+                       : fmt::format("rank {} loads NCCL {}, rank {} loads {}", ranks[0],
+                                     version_text(field(problem, "version 1")), ranks[1],
+                                     version_text(field(problem, "version 2"))),
+      problem.first);
+  finding.ranks = std::move(ranks);
+  finding.confidence = Confidence::kCertain;
+  return finding;
+}
+
 struct CauseRule {
   LogFamily family;
   Finding (*judge)(const DebugLog& log, const LogProblem& problem);
@@ -358,6 +434,8 @@ constexpr CauseRule kCauseRules[] = {
     {LogFamily::kModifyQp, modify_qp},
     {LogFamily::kRegisterMemory, register_memory},
     {LogFamily::kDuplicateGpu, duplicate_gpu},
+    {LogFamily::kIbAsyncEvent, async_event},
+    {LogFamily::kVersionMismatch, version_mismatch},
     {LogFamily::kShmFull, shm},
     {LogFamily::kShmFailed, shm},
     {LogFamily::kConnectFailed, connect_failed},
@@ -368,6 +446,22 @@ Finding judge_cause(const DebugLog& log, const LogProblem& problem) {
   for (const CauseRule& rule : kCauseRules)
     if (rule.family == problem.family) return rule.judge(log, problem);
   return plain(log, problem);
+}
+
+// A line that shows RDMA; or none that shows anything of the network, not even a peer of this host.
+bool uses_rdma(const DebugLog& log) {
+  const bool is_seen = !log.networks.empty() || !log.nic_lists.empty();
+  const bool is_local = std::any_of(
+      log.problems.begin(), log.problems.end(),
+      [](const LogProblem& problem) { return problem.named.count("peer localhost") > 0; });
+  return !log.hca_gdr.empty() || !log.pair_gdr.empty() || (!is_seen && !is_local) ||
+         std::any_of(log.networks.begin(), log.networks.end(),
+                     [](const nccl::LogFact& fact) { return fact.text != "Socket"; }) ||
+         std::any_of(log.comms.begin(), log.comms.end(), [](const nccl::LogComm& comm) {
+           return std::any_of(comm.edges.begin(), comm.edges.end(), [](const auto& edges) {
+             return edges.gdr || edges.via.find("IB") != std::string::npos;
+           });
+         });
 }
 
 // Nothing but follow-ups: the cause is elsewhere.
@@ -392,6 +486,7 @@ void judge_follow_ups(const DebugLog& log, const std::vector<const LogProblem*>&
       log, "log.possible-peer-death",
       "a process or host died first; proof: its exit code, kernel log and the end of its own log"));
   judgement.findings.back().next = {"dmesg -T | grep -i -e oom -e xid"};
+  if (!uses_rdma(log)) return;
   judgement.findings.push_back(
       possible(log, "log.possible-acs",
                "PCIe ACS may break GPUDirect RDMA without a word of NCCL; proof: ReqRedir+ on a "
@@ -426,7 +521,7 @@ Judgement judge_log_problems(const DebugLog& log) {
   for (const LogProblem* problem : causes) {
     if (is_told_already(log, *problem, judgement)) continue;
     Finding finding = judge_cause(log, *problem);
-    finding.ranks = ranks_of(log, problem->processes);
+    if (finding.ranks.empty()) finding.ranks = ranks_of(log, problem->processes);
     // one finding of an id: the earliest
     if (judgement.has(finding.id) && finding.id != "log.unknown-warning") continue;
     judgement.findings.push_back(std::move(finding));

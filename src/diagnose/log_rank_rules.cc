@@ -49,6 +49,45 @@ std::string missing_text(const std::vector<int>& missing) {
   return missing.size() > 8 ? text + fmt::format(" and {} more", missing.size() - 8) : text;
 }
 
+// Nobody is blamed who waits at the same line as everybody.
+Finding init_incomplete(const DebugLog& log, const LogComm& comm, const CommRanks& of) {
+  std::vector<int> last;
+  const LogRank* first = nullptr;
+  for (const LogRank* rank : of.ranks) {
+    if (rank->phase != of.least) continue;
+    if (first == nullptr) first = rank;
+    if (last.size() < 64) last.push_back(rank->rank);
+  }
+  std::sort(last.begin(), last.end());
+  const bool is_same = of.least == of.most;
+  std::string text =
+      is_same ? fmt::format(
+                    "none of the {} ranks ended its initialisation: each {}, and no line "
+                    "says more",
+                    comm.size, log_phase_text(of.least))
+              : fmt::format("none of the {} ranks ended its initialisation: rank {} {}, others {}",
+                            comm.size, missing_text(last), log_phase_text(of.least),
+                            log_phase_text(of.most));
+  Finding finding = log_finding(log, "log.init-incomplete", "", first->first);
+  finding.next = {is_same ? "py-spy dump --pid PID   (of two ranks)"
+                          : "py-spy dump --pid PID   (of that rank)"};
+  const auto refused =
+      std::find_if(log.problems.begin(), log.problems.end(), [](const nccl::LogProblem& problem) {
+        return problem.family == nccl::LogFamily::kConnectFailed;
+      });
+  if (refused != log.problems.end()) {  // "retrying (3/34)": no warning yet
+    for (const auto& [name, count] : refused->named)
+      if (name.starts_with("address "))
+        text += fmt::format("; {} refuses to be connected", name.substr(8));
+    finding.evidence.insert(finding.evidence.begin(), log_evidence(log, refused->first));
+    finding.next.insert(finding.next.begin(), "ip route get ADDRESS; NCCL_SOCKET_IFNAME=INTERFACE");
+  }
+  finding.summary = std::move(text);
+  finding.ranks = std::move(last);
+  finding.confidence = Confidence::kPossible;
+  return finding;
+}
+
 void judge_init(const DebugLog& log, const LogComm& comm, const CommRanks& of,
                 Judgement& judgement) {
   // calls or connections of any rank say that the initialisation ended, lost lines or not
@@ -71,18 +110,57 @@ void judge_init(const DebugLog& log, const LogComm& comm, const CommRanks& of,
     finding.next = {"output and exit code of these ranks"};
     judgement.findings.push_back(std::move(finding));
   } else if (missing.empty() && !judgement.has("log.init-incomplete")) {
-    const auto last =
-        std::min_element(of.ranks.begin(), of.ranks.end(),
-                         [](const LogRank* a, const LogRank* b) { return a->phase < b->phase; });
+    judgement.findings.push_back(init_incomplete(log, comm, of));
+  }
+}
+
+// Some ranks say that they are done, others only that they began.
+void judge_late(const DebugLog& log, const LogComm& comm, const CommRanks& of,
+                Judgement& judgement) {
+  if (of.most < LogPhase::kComplete || static_cast<int>(of.ranks.size()) != comm.size ||
+      judgement.has("log.init-incomplete"))
+    return;
+  std::vector<int> late;
+  const LogRank* first = nullptr;
+  for (const LogRank* rank : of.ranks) {
+    if (rank->phase >= LogPhase::kComplete) continue;
+    late.push_back(rank->rank);
+    if (first == nullptr) first = rank;
+  }
+  if (late.empty() || 2 * late.size() > of.ranks.size()) return;
+  Finding finding = log_finding(
+      log, "log.init-incomplete",
+      fmt::format("rank {} {} and did not end the initialisation; {} other ranks did",
+                  missing_text(late), log_phase_text(first->phase), of.ranks.size() - late.size()),
+      first->first);
+  finding.ranks = std::move(late);
+  finding.confidence = Confidence::kPossible;
+  finding.next = {"the end of the log of these ranks; py-spy dump --pid PID there"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+// Two ranks of one communicator on one GPU of a host: NCCL never ends such an initialisation.
+void judge_shared_gpu(const DebugLog& log, const LogComm& comm, const CommRanks& of,
+                      Judgement& judgement) {
+  if (of.most >= LogPhase::kComplete || judgement.has("log.duplicate-gpu")) return;
+  std::map<std::pair<int, std::uint64_t>, const LogRank*> owners;
+  for (const LogRank* rank : of.ranks) {
+    const int host = log.processes[static_cast<std::size_t>(rank->process)].host;
+    if (rank->bus_id == 0 || log.hosts[static_cast<std::size_t>(host)].empty()) continue;
+    const auto [found, is_new] = owners.emplace(std::pair(host, rank->bus_id), rank);
+    if (is_new || found->second->rank == rank->rank) continue;
     Finding finding = log_finding(
-        log, "log.init-incomplete",
-        fmt::format("none of the {} ranks ended its initialisation; the last, rank {}, {}",
-                    comm.size, (*last)->rank, log_phase_text((*last)->phase)),
-        (*last)->first);
-    finding.ranks = {(*last)->rank};
-    finding.confidence = Confidence::kPossible;
-    finding.next = {"py-spy dump --pid PID   (of that rank)"};
+        log, "log.duplicate-gpu",
+        fmt::format("ranks {} and {} of {} share one GPU (bus id {:x})",
+                    std::min(found->second->rank, rank->rank),
+                    std::max(found->second->rank, rank->rank), hosts_text(log, {host}), rank->bus_id),
+        rank->first);
+    finding.evidence.push_back(log_evidence(log, found->second->first));
+    finding.ranks = {found->second->rank, rank->rank};
+    finding.confidence = comm.nodes > 1 ? Confidence::kPossible : Confidence::kLikely;
+    finding.next = {"print rank, local rank and CUDA_VISIBLE_DEVICES in each process"};
     judgement.findings.push_back(std::move(finding));
+    return;
   }
 }
 
@@ -104,17 +182,45 @@ void judge_split(const DebugLog& log, const LogComm& comm, const CommRanks& of,
   judgement.findings.push_back(std::move(finding));
 }
 
-void judge_disagreements(const DebugLog& log, const LogComm& comm, Judgement& judgement) {
+// Both sides by name; only a minority is blamed.
+void say_who(const LogComm& comm, const CommRanks& of, const nccl::LogDisagreement& first,
+             Finding& finding) {
+  std::map<std::string, std::vector<int>> sides;
+  std::set<int> told;
+  for (const nccl::LogDisagreement& differs : comm.disagreements) {
+    if (differs.call != first.call || differs.what != first.what) continue;
+    sides[differs.said].push_back(differs.rank);
+    told.insert(differs.rank);
+  }
+  for (const LogRank* rank : of.ranks)
+    if (told.count(rank->rank) == 0 && rank->last_call && *rank->last_call >= first.call)
+      sides[first.others].push_back(rank->rank);
+  std::string text;
+  const std::vector<int>* least = nullptr;
+  bool is_tie = false;
+  for (auto& [said, ranks] : sides) {
+    std::sort(ranks.begin(), ranks.end());
+    text += fmt::format("{}{} on rank{} {}", text.empty() ? "" : ", ", said,
+                        ranks.size() == 1 ? "" : "s", missing_text(ranks));
+    if (least == nullptr || ranks.size() < least->size()) {
+      least = &ranks;
+      is_tie = false;
+    } else if (ranks.size() == least->size()) {
+      is_tie = true;
+    }
+  }
+  finding.summary = fmt::format("at call {} the {} differs: {}", first.call, first.what, text);
+  if (least != nullptr && !is_tie) finding.ranks = *least;
+}
+
+void judge_disagreements(const DebugLog& log, const LogComm& comm, const CommRanks& of,
+                         Judgement& judgement) {
   if (comm.disagreements.empty() || judgement.has("log.ranks-disagree")) return;
   const auto first = std::min_element(comm.disagreements.begin(), comm.disagreements.end(),
                                       [](const auto& a, const auto& b) { return a.call < b.call; });
-  Finding finding =
-      log_finding(log, "log.ranks-disagree",
-                  fmt::format("at call {} the {} of rank {} is {}, of others {}", first->call,
-                              first->what, first->rank, first->said, first->others),
-                  first->at);
+  Finding finding = log_finding(log, "log.ranks-disagree", "", first->at);
+  say_who(comm, of, *first, finding);
   finding.evidence.push_back(log_evidence(log, first->other_at));
-  finding.ranks = {first->rank};
   finding.confidence = Confidence::kCertain;
   finding.next = {"TORCH_DISTRIBUTED_DEBUG=DETAIL"};
   judgement.findings.push_back(std::move(finding));
@@ -180,9 +286,12 @@ Judgement judge_log_ranks(const DebugLog& log) {
   const bool failed = has_failed(log);
   const std::vector<CommRanks> by_comm = ranks_by_comm(log);
   for (std::size_t i = 0; i < log.comms.size(); ++i) {
-    judge_disagreements(log, log.comms[i], judgement);
+    judge_disagreements(log, log.comms[i], by_comm[i], judgement);
     judge_split(log, log.comms[i], by_comm[i], judgement);
-    if (!failed) judge_init(log, log.comms[i], by_comm[i], judgement);
+    if (failed) continue;
+    judge_shared_gpu(log, log.comms[i], by_comm[i], judgement);
+    judge_init(log, log.comms[i], by_comm[i], judgement);
+    judge_late(log, log.comms[i], by_comm[i], judgement);
   }
   judge_settings(log, judgement);
   judge_singles(log, judgement);

@@ -5,6 +5,7 @@
 
 #include "diagnose/diagnose.h"
 #include "nccl/debug_log.h"
+#include "torch/job_lines.h"
 
 namespace comm_probe::diagnose {
 
@@ -14,6 +15,9 @@ Judgement judge_log_problems(const nccl::DebugLog& log);
 Judgement judge_log_network(const nccl::DebugLog& log);
 // Who is there, how far the ranks came, whether they agree.
 Judgement judge_log_ranks(const nccl::DebugLog& log);
+
+// What PyTorch, the kernel and tracebacks say, put before or behind what NCCL's lines say.
+void add_log_job(const nccl::DebugLog& log, const torch::JobLines& job, Judgement& judgement);
 
 core::Evidence log_evidence(const nccl::DebugLog& log, const nccl::LogPlace& place);
 core::Finding log_finding(const nccl::DebugLog& log, const char* id, std::string summary,

@@ -159,6 +159,7 @@ struct LogDisagreement {
   int rank = -1;           // the first that differs
   std::string said = {};
   std::string others = {};
+  int other_rank = -1;
   LogPlace at = {};
   LogPlace other_at = {};
 };

@@ -52,6 +52,7 @@ enum class LogFamily {
   kCudaMemory,
   kCudaArch,
   kCudaNvls,
+  kFabricManager,
   kCudaError,
   kNvlinkP2pOff,
   kNvlsBind,

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kLongestShown = 300;
 // Of one event and rank this many lines are kept: NCCL repeats a warning for every connection.
 constexpr std::size_t kMostAlike = 20;
+constexpr std::size_t kLongestMessage = 160;
+constexpr std::size_t kMostExceptions = 4096;
 
 struct Marker {
   std::string_view text;
@@ -52,6 +54,7 @@ constexpr std::array kMarkers = {
     Marker{"exitcode  :", JobEvent::kProcessDied},
     Marker{"srun: error:", JobEvent::kProcessDied},
     Marker{"exited on signal", JobEvent::kProcessDied},
+    Marker{"got signal: 9", JobEvent::kProcessDied},
     Marker{"exited with code", JobEvent::kProcessDied},
     Marker{"Timed out waiting", JobEvent::kGlooTimeout},
     Marker{"Connection closed by peer [", JobEvent::kGlooTimeout},
@@ -126,13 +129,46 @@ std::optional<double> clock_of(std::string_view text) {
   return std::nullopt;
 }
 
-class LineParser {
+// "[rank6]: " and the blanks behind it, "[1,6]<stderr>:".
+std::string_view without_rank(std::string_view text) {
+  if (!text.starts_with('[')) return text;
+  const std::size_t end = text.find("]: ");
+  if (text.starts_with("[rank") && end != std::string_view::npos) return text.substr(end + 3);
+  const std::size_t stream = text.find("<std");
+  const std::size_t colon = stream == std::string_view::npos ? stream : text.find(":", stream);
+  return colon == std::string_view::npos ? text : text.substr(colon + 1);
+}
+
+// Type and message of "torch.cuda.OutOfMemoryError: CUDA out of memory": a name with dots that
+// stands at the beginning of the line.
+bool split_exception(std::string_view text, RaisedException& raised) {
+  const std::size_t end = text.find_first_of(": ");
+  const std::string_view type = text.substr(0, end);
+  const auto is_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+  };
+  if (type.empty() || !std::all_of(type.begin(), type.end(), is_name)) return false;
+  if (end != std::string_view::npos && text[end] == ' ') return false;
+  raised.type = std::string(type.substr(type.rfind('.') + 1));
+  if (end != std::string_view::npos && end + 2 < text.size())
+    raised.message = std::string(text.substr(end + 2, kLongestMessage));
+  return true;
+}
+
+}  // namespace
+
+// The lines of one file. A traceback of another rank may stand between the lines of one: each rank
+// has its own.
+class JobLineReader::Parser {
  public:
-  LineParser(JobLines& lines, std::string file)
+  Parser(JobLines& lines, std::string file)
       : lines_(lines), file_(std::move(file)), rank_of_file_(rank_in_name(file_)) {}
   void feed(const core::Line& line);
 
  private:
+  void follow_traceback(const core::Line& line);
+  std::optional<int> rank_of(std::string_view text) const;
   void fill(JobLine& made, std::string_view text) const;
   void fill_fingerprint(JobLine& made, std::string_view text) const;
   void fill_process(JobLine& made, std::string_view text) const;
@@ -142,9 +178,11 @@ class LineParser {
   std::string file_;
   std::optional<int> rank_of_file_;
   std::map<std::pair<JobEvent, int>, std::size_t> alike_ = {};
+  // Tracebacks that are being printed, by rank: the place of the innermost frame so far.
+  std::map<int, std::string> open_ = {};
 };
 
-void LineParser::fill_fingerprint(JobLine& made, std::string_view text) const {
+void JobLineReader::Parser::fill_fingerprint(JobLine& made, std::string_view text) const {
   made.seq = number_behind(text, "SequenceNumber=");
   made.op = op_name(word_behind(text, "OpType=", ",)"));
   if (const auto rank = number_behind(text, "ranks. Rank ")) made.rank = static_cast<int>(*rank);
@@ -154,16 +192,16 @@ void LineParser::fill_fingerprint(JobLine& made, std::string_view text) const {
   made.other_op = op_name(word_behind(*other, "OpType=", ",)"));
 }
 
-void LineParser::fill_process(JobLine& made, std::string_view text) const {
+void JobLineReader::Parser::fill_process(JobLine& made, std::string_view text) const {
   for (const std::string_view mark : {"exitcode: ", "exitcode  : ", "exit code ", "on signal ",
-                                      "with code ", "exited with code "})
+                                      "with code ", "exited with code ", "got signal: "})
     if (!made.code) made.code = number_behind(text, mark);
   for (const std::string_view mark : {"local_rank: ", "rank : ", "task ", "rank "})
     if (const auto rank = number_behind(text, mark); rank && !made.rank)
       made.rank = static_cast<int>(*rank);
 }
 
-void LineParser::fill(JobLine& made, std::string_view text) const {
+void JobLineReader::Parser::fill(JobLine& made, std::string_view text) const {
   made.seq = number_behind(text, "SeqNum=");
   if (!made.seq) made.seq = number_behind(text, "work sequence id:");
   const std::string_view type = word_behind(text, "OpType=", ",)");
@@ -189,7 +227,7 @@ void LineParser::fill(JobLine& made, std::string_view text) const {
 }
 
 // "[0, 3] are the lagging ranks ...", "[2] finished collective #182, but didn't join ..."
-void LineParser::fill_desync(JobLine& made, std::string_view text) const {
+void JobLineReader::Parser::fill_desync(JobLine& made, std::string_view text) const {
   std::size_t end = text.find("are the lagging");
   if (end == std::string_view::npos) end = text.find("finished collective");
   const std::size_t open = text.rfind('[', end);
@@ -197,15 +235,15 @@ void LineParser::fill_desync(JobLine& made, std::string_view text) const {
   made.seq = number_behind(text, "collective #");
 }
 
-void LineParser::feed(const core::Line& line) {
+void JobLineReader::Parser::feed(const core::Line& line) {
   ++lines_.lines_read;
+  follow_traceback(line);
   if (!may_matter(line.text)) return;
   const Marker* marker = marker_of(line.text);
   if (marker == nullptr) return;
   JobLine made;
   made.event = marker->event;
-  made.rank = rank_of_file_;
-  if (const auto rank = number_behind(line.text, "[rank")) made.rank = static_cast<int>(*rank);
+  made.rank = rank_of(line.text);
   if (alike_[{made.event, made.rank.value_or(-1)}]++ >= kMostAlike) return;
   fill(made, line.text);
   made.clock_s = clock_of(line.text);
@@ -215,7 +253,58 @@ void LineParser::feed(const core::Line& line) {
   lines_.lines.push_back(std::move(made));
 }
 
-}  // namespace
+std::optional<int> JobLineReader::Parser::rank_of(std::string_view text) const {
+  if (const auto rank = number_behind(text, "[rank")) return static_cast<int>(*rank);
+  return rank_of_file_;
+}
+
+// "Traceback (most recent call last):", indented frames, "TypeOfException: message".
+void JobLineReader::Parser::follow_traceback(const core::Line& line) {
+  const bool begins = line.text.find("Traceback (most recent call last)") != std::string_view::npos;
+  if (!begins && open_.empty()) return;
+  const auto rank = rank_of(line.text);
+  const int key = rank.value_or(-1);
+  if (begins) {
+    if (open_.size() < kMostExceptions) open_[key].clear();
+    return;
+  }
+  const auto open = open_.find(key);
+  if (open == open_.end()) return;
+  const std::string_view text = without_rank(line.text);
+  if (text.empty() || text.front() == ' ' || text.front() == '\t') {
+    const std::string_view path = word_behind(text, "File \"", "\"");
+    if (const auto number = number_behind(text, "\", line "); number && !path.empty())
+      open->second = std::string(path.substr(path.rfind('/') + 1).substr(0, 80)) + ':' +
+                     std::to_string(*number);
+    return;
+  }
+  RaisedException raised;
+  if (!split_exception(text, raised)) {  // a line of something else between them
+    if (text.front() == '[' || text.find("NCCL ") != std::string_view::npos) return;
+    open_.erase(open);
+    return;
+  }
+  raised.rank = rank;
+  raised.raised_at = std::move(open->second);
+  open_.erase(open);
+  raised.file = file_;
+  raised.line = line.number;
+  raised.text = std::string(line.text.substr(0, kLongestShown));
+  if (lines_.exceptions.size() < kMostExceptions) lines_.exceptions.push_back(std::move(raised));
+}
+
+JobLineReader::JobLineReader(JobLines lines) : lines_(std::move(lines)) {}
+JobLineReader::~JobLineReader() = default;
+
+void JobLineReader::begin_file(const std::string& name) {
+  parser_ = std::make_unique<Parser>(lines_, name);
+  if (const auto rank = rank_in_name(name)) lines_.logs.emplace(*rank, name);
+}
+
+void JobLineReader::add(const core::Line& line) {
+  if (!parser_) begin_file("standard input");
+  parser_->feed(line);
+}
 
 std::vector<const JobLine*> JobLines::of(JobEvent event) const {
   std::vector<const JobLine*> found;
@@ -277,11 +366,11 @@ const char* job_event_name(JobEvent event) {
 }
 
 void read_job_lines(core::Input& input, JobLines& lines) {
-  LineParser parser(lines, input.name());
-  core::LineReader reader(input);
-  core::Line line;
-  while (reader.next(line)) parser.feed(line);
-  if (const auto rank = rank_in_name(input.name())) lines.logs.emplace(*rank, input.name());
+  JobLineReader reader(std::move(lines));
+  reader.begin_file(input.name());
+  core::LineReader text(input);
+  for (core::Line line; text.next(line);) reader.add(line);
+  lines = reader.finish();
 }
 
 }  // namespace comm_probe::torch

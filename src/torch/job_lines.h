@@ -8,13 +8,16 @@
 //   -> kTimeout, rank 3, seq 32, op all_reduce, 8192 elements in and out, limit 15000, ran 15086
 //
 // `rank` is the global rank ("[rank3]:" or the name of the file); the rank inside of brackets is
-// that of the group and not used. Patterns and versions: spec flight-recorder 3.3 and 7.
+// that of the group and not used. Patterns and versions: spec flight-recorder 3.3 and 7. Python
+// tracebacks in the same text are kept beside them.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/input.h"
@@ -67,13 +70,44 @@ struct JobLine {
   std::string text = {};  // the line, shortened
 };
 
+// A Python traceback: where it was raised last, and its last line.
+struct RaisedException {
+  std::optional<int> rank = {};  // global
+  std::string type = {};         // "RuntimeError"
+  std::string message = {};      // "loader failed", shortened
+  std::string raised_at = {};    // "train.py:34", of the innermost frame
+  std::string file = {};
+  std::uint64_t line = 0;  // of `text`
+  std::string text = {};
+};
+
 struct JobLines {
   std::vector<JobLine> lines = {};
+  std::vector<RaisedException> exceptions = {};
   std::map<int, std::string> logs = {};  // rank -> a log of it
   std::uint64_t lines_read = 0;
 
   std::vector<const JobLine*> of(JobEvent event) const;
   const JobLine* first(JobEvent event, std::optional<int> rank = {}) const;
+};
+
+// Line by line, for who reads the same text for something else too.
+class JobLineReader {
+ public:
+  explicit JobLineReader(JobLines lines = {});
+  JobLineReader(const JobLineReader&) = delete;
+  JobLineReader& operator=(const JobLineReader&) = delete;
+  ~JobLineReader();
+  void begin_file(const std::string& name);
+  void add(const core::Line& line);
+  // Lines and exceptions that were found so far.
+  std::size_t found() const { return lines_.lines.size() + lines_.exceptions.size(); }
+  JobLines finish() { return std::move(lines_); }
+
+ private:
+  class Parser;
+  JobLines lines_ = {};
+  std::unique_ptr<Parser> parser_;
 };
 
 // Adds what a text says; a text that says nothing adds no line but counts as a log.

@@ -26,7 +26,8 @@ class DebugLogReader {
 
   // The lines that follow stand in this file.
   void begin_file(const std::string& name);
-  void add(const core::Line& line);
+  // False: it is no line of NCCL.
+  bool add(const core::Line& line);
   DebugLog finish();
 
  private:

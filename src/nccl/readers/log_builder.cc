@@ -89,21 +89,25 @@ void LogBuilder::note_setting(std::string_view name, std::string_view value, boo
         {std::string(name), std::string(value.substr(0, kMostText)), by_plugin, 1, here()});
 }
 
-void LogBuilder::add(const core::Line& line) {
+bool LogBuilder::add(const core::Line& line) {
   if (log_.files.empty()) begin_file("standard input");
   ++log_.lines;
   raw_ = &line;
   line_ = split_log_line(line.text);
-  if (line_.level == LogLevel::kNone) return read_plain_line();
+  if (line_.level == LogLevel::kNone) {
+    read_plain_line();
+    return false;
+  }
   ++log_.nccl_lines;
   ++log_.nccl_lines_of_file.back();
   if (line_.is_torn) ++log_.torn_lines;
   if (line_.level == LogLevel::kVersion) {  // has no thread
     read_version(LogScan(line_.message));
-    return;
+    return true;
   }
   thread_ = &thread_of_line();
   read_message();
+  return true;
 }
 
 void LogBuilder::read_message() {
@@ -154,7 +158,7 @@ DebugLogReader::DebugLogReader() : builder_(std::make_unique<LogBuilder>()) {}
 DebugLogReader::DebugLogReader(DebugLogReader&&) noexcept = default;
 DebugLogReader::~DebugLogReader() = default;
 void DebugLogReader::begin_file(const std::string& name) { builder_->begin_file(name); }
-void DebugLogReader::add(const core::Line& line) { builder_->add(line); }
+bool DebugLogReader::add(const core::Line& line) { return builder_->add(line); }
 DebugLog DebugLogReader::finish() { return builder_->finish(); }
 
 core::Result<DebugLog> read_debug_log(core::Input& input) {

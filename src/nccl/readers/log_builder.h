@@ -18,7 +18,7 @@ namespace comm_probe::nccl {
 class LogBuilder {
  public:
   void begin_file(const std::string& name);
-  void add(const core::Line& line);
+  bool add(const core::Line& line);
   DebugLog finish();
 
   using Reader = bool (LogBuilder::*)(LogScan scan);

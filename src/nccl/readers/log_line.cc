@@ -1,5 +1,6 @@
 #include "nccl/readers/log_line.h"
 
+#include <algorithm>
 #include <array>
 
 #include "nccl/readers/log_scan.h"
@@ -69,7 +70,11 @@ void take_thread(std::string_view front, LogLine& line) {
   }
   std::size_t begin = head.size();
   while (begin > 0 && is_host_character(head[begin - 1])) --begin;
-  if (begin == head.size()) {
+  // "103:3134364": what was torn off a thread, no host
+  const bool is_rest =
+      shorter.size() == head.size() &&
+      std::all_of(head.begin() + static_cast<std::ptrdiff_t>(begin), head.end(), is_digit);
+  if (begin == head.size() || is_rest) {
     line.pid = 0;
     return;
   }
@@ -112,6 +117,8 @@ LogLine split_log_line(std::string_view text) {
     const Level* here = level_at(text.substr(mark + kMark.size()));
     if (here == nullptr) continue;
     if (level != nullptr && here->level == LogLevel::kVersion) break;  // "NCCL INFO NCCL version"
+    // the end of an exception's text: "unhandled system error, NCCL version 2.19.3"
+    if (here->level == LogLevel::kVersion && text.substr(0, mark).ends_with(", ")) continue;
     line.is_torn = level != nullptr;
     level = here;
     last = mark;

@@ -72,18 +72,27 @@ void read_errno(LogProblem& problem, std::string_view message, bool is_first) {
   if (scan.number()) scan.skip_blanks();
   const std::string_view text = scan.rest();
   keep(problem, "error", text.substr(0, text.find_first_of(",_\n")));
-  keep(problem, "local", word_after(message, "local GID "));
-  keep(problem, "index", word_after(message, "local GID index "));
-  keep(problem, "remote", word_after(message, "remote GID "));
+  const auto listed = [&](std::string_view words) {  // "on dev mlx5_2:1, ..."
+    const std::string_view word = word_after(message, words);
+    return word.substr(0, word.find(','));
+  };
+  keep(problem, "device", listed("on dev "));
+  keep(problem, "index", listed("local GID index "));
+  keep(problem, "remote", listed("remote GID "));
+  LogScan local(message);  // "local GID index 3, local GID ::ffff:10.1.0.1"
+  if (!local.behind("local GID ")) return;
+  if (local.next_is("index ") && !local.behind("local GID ")) return;
+  const std::string_view gid = local.word();
+  keep(problem, "local", gid.substr(0, gid.find(',')));
 }
 
-void read_duplicate_gpu(LogProblem& problem, std::string_view message, bool is_first) {
+void read_duplicate_gpu(LogProblem& problem, std::string_view message, bool) {
   LogScan scan(message);
   const auto a = scan.small_after("rank ");
   if (!a) return;
   const int b = scan.small_after("rank ").value_or(*a);
-  count(problem, std::to_string(std::min(*a, b)) + " and " + std::to_string(std::max(*a, b)));
-  if (is_first) keep(problem, "device", word_after(message, "CUDA device "));
+  count(problem, std::to_string(std::min(*a, b)) + " and " + std::to_string(std::max(*a, b)) +
+                     " on " + std::string(word_after(message, "CUDA device ").substr(0, 20)));
 }
 
 void count_named(LogProblem& problem, const char* kind, std::string_view name) {
@@ -116,6 +125,28 @@ constexpr FieldReader kFieldReaders[] = {
     {LogFamily::kPeerClosed,
      [](LogProblem& problem, std::string_view message, bool) {
        count_named(problem, "peer ", host_of(word_after(message, "remote peer ")));
+     }},
+    {LogFamily::kIbAsyncEvent,
+     [](LogProblem& problem, std::string_view message, bool is_first) {
+       const std::string_view port = word_after(message, "NET/IB : ");
+       count_named(problem, "port ", port);
+       LogScan event(message);
+       if (!is_first || !event.behind("async event")) return;
+       event.skip_blanks();
+       event.skip(":");
+       event.skip_blanks();
+       keep(problem, "event", event.rest());
+     }},
+    {LogFamily::kVersionMismatch,
+     [](LogProblem& problem, std::string_view message, bool is_first) {
+       LogScan scan(message);
+       for (const char* side : {"1", "2"}) {
+         const auto rank = scan.small_after("rank ");
+         const auto version = scan.small_after("version ");
+         if (!is_first || !rank || !version) return;
+         keep(problem, side, std::to_string(*rank));
+         keep(problem, *side == '1' ? "version 1" : "version 2", std::to_string(*version));
+       }
      }},
     {LogFamily::kOpenDevice,
      [](LogProblem& problem, std::string_view message, bool) {

@@ -203,7 +203,7 @@ void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& ran
   }
   const Call& other = found->second;
   if (other.rank == rank.rank) return;
-  LogDisagreement differs = {number, "", rank.rank, "", "", here(), other.at};
+  LogDisagreement differs = {number, "", rank.rank, "", "", other.rank, here(), other.at};
   const auto compare = [&](const char* what, std::int64_t a, std::int64_t b) {
     if (!differs.what.empty() || a == b) return;
     differs.what = what;

@@ -159,8 +159,8 @@ TEST(Log, ARankThatNeverCameIsNamed) {
   for (int rank = 0; rank < 16; ++rank)
     if (rank != 5)
       text += line(rank, fmt::format("ncclCommInitRank comm 0x{:x} rank {} nranks 16 cudaDev 0 "
-                                     "nvmlDev 0 busId 1000 commId 0xabc - Init START",
-                                     rank, rank));
+                                     "nvmlDev 0 busId {}000 commId 0xabc - Init START",
+                                     rank, rank, 1 + rank % 8));
   const json first = judged(text).at("findings").at(0);
   EXPECT_EQ(first.at("id"), "log.rank-missing");
   EXPECT_EQ(first.at("ranks"), json({5}));
