@@ -55,14 +55,17 @@ class LogReading {
     job_reader_.begin_file(input->name());
     const std::size_t before = job_reader_.found();
     core::LineReader lines(*input);
-    for (core::Line line; lines.next(line);)
+    for (core::Line line; lines.next(line);) {
+      if (line.text.find('\0') != std::string_view::npos) ++zero_lines_;
       if (!reader_.add(line)) job_reader_.add(line);
+    }
     tells_of_job_.push_back(job_reader_.found() > before);
     return lines.error();
   }
   std::size_t files() const { return tells_of_job_.size(); }
   // It has lines of PyTorch or the kernel that tell of a failure, or a Python traceback.
   bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
+  std::size_t zero_lines() const { return zero_lines_; }
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
 
@@ -70,6 +73,7 @@ class LogReading {
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
   std::vector<bool> tells_of_job_ = {};
+  std::size_t zero_lines_ = 0;
 };
 
 void add_caveat(LogInputs& inputs, const char* id, std::string missing, const char* effect,
@@ -117,6 +121,11 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
         fmt::format("{}: holds no line of NCCL",
                     inputs.log.files.empty() ? paths.front() : inputs.log.files.front()),
         "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+  if (reading.zero_lines() > 0)
+    add_caveat(inputs, "log.zero-bytes",
+               fmt::format("{} line{} with zero bytes", reading.zero_lines(),
+                           reading.zero_lines() == 1 ? "" : "s"),
+               "what stood there is lost; the rest was read", true);
   if (passed_over > 0)
     add_caveat(
         inputs, "input.passed-over",

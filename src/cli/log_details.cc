@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "cli/log_view.h"
 
@@ -35,7 +37,25 @@ core::Table graph_table(const LogComm& comm) {
   return table;
 }
 
-core::Table choice_table(const LogComm& comm) {
+// Of all communicators, by call and size.
+std::vector<nccl::LogChoice> all_choices(const DebugLog& log) {
+  using Key = std::tuple<std::string, std::uint64_t, int, int, int>;
+  std::map<Key, nccl::LogChoice> all;
+  for (const LogComm& comm : log.comms)
+    for (const nccl::LogChoice& choice : comm.choices) {
+      const Key key = {choice.function, choice.bytes,
+                       choice.algorithm ? static_cast<int>(*choice.algorithm) : -1,
+                       choice.protocol ? static_cast<int>(*choice.protocol) : -1,
+                       choice.channels.value_or(-1)};
+      const auto [found, is_new] = all.emplace(key, choice);
+      if (!is_new) found->second.count += choice.count;
+    }
+  std::vector<nccl::LogChoice> choices;
+  for (auto& [key, choice] : all) choices.push_back(std::move(choice));
+  return choices;
+}
+
+core::Table choice_table(const std::vector<nccl::LogChoice>& choices) {
   core::Table table = {{{"call", Column::Align::kLeft},
                         {"bytes"},
                         {"algorithm", Column::Align::kLeft},
@@ -43,7 +63,7 @@ core::Table choice_table(const LogComm& comm) {
                         {"channels"},
                         {"times"}},
                        {}};
-  for (const nccl::LogChoice& choice : comm.choices) {
+  for (const nccl::LogChoice& choice : choices) {
     if (table.rows.size() >= kMostRows) break;
     table.rows.push_back(
         {choice.function.empty() ? "-" : choice.function, std::to_string(choice.bytes),
@@ -140,9 +160,12 @@ std::vector<Block> log_details(const DebugLog& log) {
     blocks.push_back(core::Heading{"Tuning table (latency in us / bandwidth in GB/s)"});
     blocks.push_back(tuning_table(*most));
   }
-  if (most != log.comms.end() && !most->choices.empty()) {
+  if (const auto choices = all_choices(log); !choices.empty()) {
     blocks.push_back(core::Heading{"Choices"});
-    blocks.push_back(choice_table(*most));
+    blocks.push_back(choice_table(choices));
+    if (choices.size() > kMostRows)
+      blocks.push_back(
+          core::Paragraph{fmt::format("and {} more; --json has all", choices.size() - kMostRows)});
   }
   if (!log.problems.empty()) {
     blocks.push_back(core::Heading{"Warnings and notices"});

@@ -18,23 +18,13 @@ using nccl::LogComm;
 using nccl::LogPhase;
 
 constexpr std::size_t kMostSettings = 12;
+constexpr std::size_t kWidestSettings = 70;  // of a line of 100 columns
+constexpr std::size_t kWidestSetting = 60;
 constexpr std::size_t kMostComms = 8;  // rows of the table
 
 std::string plural(std::uint64_t count, const char* word) {
   const bool hisses = std::string_view(word).ends_with('s');
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : hisses ? "es" : "s");
-}
-
-std::size_t named_hosts(const DebugLog& log) {
-  return static_cast<std::size_t>(std::count_if(log.hosts.begin(), log.hosts.end(),
-                                                [](const auto& name) { return !name.empty(); }));
-}
-
-std::size_t named_processes(const DebugLog& log) {
-  return static_cast<std::size_t>(
-      std::count_if(log.processes.begin(), log.processes.end(), [&](const auto& process) {
-        return !log.hosts[static_cast<std::size_t>(process.host)].empty();
-      }));
 }
 
 // "IB (16 processes), Socket (1)"
@@ -110,7 +100,13 @@ std::string settings_text(const DebugLog& log) {
                                 count > 1 ? fmt::format(" (and {} other values)", count - 1) : ""));
     count = 0;
   }
-  const std::size_t shown = std::min(texts.size(), kMostSettings);
+  std::size_t shown = 0;
+  for (std::size_t width = 0; shown < std::min(texts.size(), kMostSettings); ++shown) {
+    if (texts[shown].size() > kWidestSetting)
+      texts[shown] = texts[shown].substr(0, kWidestSetting - 3) + "...";
+    width += texts[shown].size() + 2;
+    if (width > kWidestSettings) break;
+  }
   std::string text = fmt::format(
       "{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   return texts.size() > shown ? text + fmt::format(" and {} more", texts.size() - shown) : text;
@@ -201,10 +197,10 @@ std::vector<Block> log_blocks(const DebugLog& log) {
   row("log",
       fmt::format("{} of NCCL in {}{}", plural(log.nccl_lines, "line"),
                   plural(log.files.size(), "file"),
-                  named_processes(log) == 0
+                  log.named_processes() == 0
                       ? ""
-                      : fmt::format(", from {} on {}", plural(named_processes(log), "process"),
-                                    plural(named_hosts(log), "host"))));
+                      : fmt::format(", from {} on {}", plural(log.named_processes(), "process"),
+                                    plural(log.named_hosts(), "host"))));
   row("NCCL", versions_text(log));
   row("network", facts_text(log.networks));
   for (std::size_t i = 0; i < log.nic_lists.size() && i < 3; ++i)

@@ -268,7 +268,7 @@ constexpr std::array kFindings = {
                  "NCCL was called in a way that it refuses.", "See the line.",
                  "Correct the call that the line names."},
     FindingEntry{
-        "log.one-rank", kInfo, Layer::kApplication,
+        "log.one-rank", kWarning, Layer::kApplication,
         "A communicator has one rank only: nothing was communicated.",
         "nccl-tests built without MPI=1, a launcher that starts unconnected processes, or a "
         "job of one GPU.",
@@ -311,7 +311,7 @@ constexpr std::array kFindings = {
     FindingEntry{"log.pci-speed-unknown", kInfo, Layer::kTopology,
                  "This NCCL does not know the speed of a PCIe link and reckons with 12 GB/s.",
                  "A version older than the hardware.", "A newer NCCL."},
-    FindingEntry{"log.host-memory-fallback", kInfo, Layer::kNccl,
+    FindingEntry{"log.host-memory-fallback", kWarning, Layer::kNccl,
                  "cuMem host memory does not work for some ranks; they use /dev/shm.",
                  "A container without the NUMA system calls (SYS_NICE).",
                  "NCCL_CUMEM_HOST_ENABLE=0 on all ranks, so that they agree."},
@@ -323,6 +323,29 @@ constexpr std::array kFindings = {
         "Find the process that ended first: exit codes, kernel log (`dmesg -T | grep -i -e "
         "oom -e xid`), the logs of the peers that are named. NCCL_DEBUG=INFO on all "
         "ranks."},
+    FindingEntry{"log.tcp-by-setting", kInfo, Layer::kNccl,
+                 "NCCL goes over TCP because a setting says so.",
+                 "NCCL_IB_DISABLE=1 or NCCL_NET=Socket, often left from a test.",
+                 "Unset it where the hosts have InfiniBand or RoCE."},
+    FindingEntry{"log.hca-prefix", kWarning, Layer::kNccl,
+                 "NCCL_IB_HCA matches by prefix and takes more NICs than it names.",
+                 "mlx5_1 without '=' also takes mlx5_10, mlx5_11.",
+                 "NCCL_IB_HCA==mlx5_1 (two '=' in the shell: the second belongs to the value)."},
+    FindingEntry{"log.networks-differ", kError, Layer::kNccl,
+                 "Ranks of one communicator use different networks.",
+                 "A host without RDMA devices in its container, a plugin that is installed on some "
+                 "hosts, NCCL_NET or NCCL_IB_DISABLE on some.",
+                 "Make the hosts equal; NCCL_NET=IB (or the plugin's name) fails at once instead "
+                 "of falling back."},
+    FindingEntry{"log.rank-behind", kWarning, Layer::kApplication,
+                 "One rank's calls stop far before those of the others.",
+                 "It hangs in the program, or its log was cut.",
+                 "The stack of that rank (`py-spy dump`), then `comm-probe hang`."},
+    FindingEntry{"log.order-differs", kWarning, Layer::kApplication,
+                 "Two ranks call two communicators in opposite order.",
+                 "Threads or conditions that differ between the ranks: each may wait for the other "
+                 "for ever.",
+                 "One order of the calls on all ranks, or one communicator at a time."},
     FindingEntry{"log.exception", kError, Layer::kApplication,
                  "A Python exception ended a rank; the others lost it.",
                  "What the traceback says: data, storage, memory, a bug.",
@@ -405,6 +428,10 @@ constexpr std::array kCaveats = {
                 "give the logs of all ranks: the first failure may stand in another"},
     CaveatEntry{"log.torn-lines", "processes wrote into each other's lines",
                 "NCCL_DEBUG_FILE=/some/path/nccl.%h.%p.log gives each process a file of its own"},
+    CaveatEntry{"log.zero-bytes",
+                "lines of the log hold zero bytes: a hole of the file system, or a "
+                "log that was cut while it was written",
+                "give the log as it was written"},
     CaveatEntry{"log.too-much", "more processes or communicators than are kept",
                 "give the logs of one job at a time"},
     CaveatEntry{"log.plan-version", "the plan is proven for NCCL 2.28.9; the log is of another",

@@ -57,9 +57,13 @@ std::vector<int> ranks_of(const DebugLog& log, const std::vector<int>& processes
 }
 
 bool is_multi_node(const DebugLog& log) {
-  return std::any_of(log.comms.begin(), log.comms.end(), [](const nccl::LogComm& comm) {
-    return comm.nodes > 1 || std::any_of(comm.edges.begin(), comm.edges.end(),
-                                         [](const nccl::LogEdges& edges) { return edges.is_net; });
+  return std::any_of(log.comms.begin(), log.comms.end(), [&](const nccl::LogComm& comm) {
+    std::set<int> hosts;
+    for (const int process : comm.processes)
+      if (hosts.size() < 2) hosts.insert(log.processes[static_cast<std::size_t>(process)].host);
+    return comm.nodes > 1 || (comm.size > 1 && hosts.size() > 1) ||
+           std::any_of(comm.edges.begin(), comm.edges.end(),
+                       [](const nccl::LogEdges& edges) { return edges.is_net; });
   });
 }
 
@@ -74,6 +78,10 @@ Judgement judge_log(const DebugLog& log, const torch::JobLines& job) {
   add_log_job(log, job, judgement);
   judgement.add(judge_log_network(log));
   judgement.add(judge_log_ranks(log));
+  Judgement across = judge_log_across(log);
+  std::erase_if(across.findings, [&](const auto& found) { return judgement.has(found.id); });
+  judgement.add(std::move(across));
+  add_log_next(judgement);
   return judgement;
 }
 

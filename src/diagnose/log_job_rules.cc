@@ -233,9 +233,9 @@ std::optional<Finding> ras(const JobLines& job) {
   if (line == nullptr) return std::nullopt;
   Finding finding = core::make_finding(
       "log.ras-report",
-      fmt::format("an ncclras report tells of {}", line->event == JobEvent::kRasDead
-                                                       ? "a process that does not answer"
-                                                       : "ranks that are behind the others"));
+      fmt::format("an ncclras report tells of {}",
+                  line->event == JobEvent::kRasDead ? "a process that does not answer"
+                                                    : "ranks whose counts of operations differ"));
   finding.evidence = {evidence_of(*line)};
   finding.confidence = Confidence::kCertain;
   finding.next = {fmt::format("comm-probe hang {}", line->file)};

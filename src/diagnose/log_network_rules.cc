@@ -64,39 +64,96 @@ const nccl::LogSetting* socket_setting(const DebugLog& log) {
   return nullptr;
 }
 
+// One that was installed for a fabric; NCCL's own "IB" fails on every host without NICs.
+const LogProblem* failed_plugin(const DebugLog& log) {
+  const LogProblem* failed = find(log, LogFamily::kPluginFailed);
+  if (failed == nullptr) return nullptr;
+  const bool is_other =
+      std::any_of(failed->named.begin(), failed->named.end(),
+                  [](const auto& name) { return name.first != "IB" && name.first != "Socket"; });
+  return is_other ? failed : nullptr;
+}
+
+// What shows that something faster was there; empty where nothing does.
+std::string faster_network(const DebugLog& log) {
+  if (log.networks.size() > 1)
+    return fmt::format("other ranks use {}", log.networks[0].text == "Socket"
+                                                 ? log.networks[1].text
+                                                 : log.networks[0].text);
+  if (const auto [list, interface] = socket_interface(log, kFabricInterfaces); list != nullptr)
+    return fmt::format("the hosts have the fabric of {}", interface);
+  if (failed_plugin(log) != nullptr) return "a network plugin was loaded";
+  for (const nccl::LogNicList& list : log.nic_lists)
+    if (!list.is_socket) return fmt::format("the RDMA NIC {} was found", list.nics.front().name);
+  return "";
+}
+
+// The line that says why; nothing where none does.
+std::pair<std::string, const nccl::LogPlace*> reason_for_sockets(const DebugLog& log) {
+  if (const nccl::LogSetting* setting = socket_setting(log))
+    return {fmt::format("{}={}", setting->name, setting->value), &setting->first};
+  if (const LogProblem* failed = failed_plugin(log))
+    return {"the network plugin could not be initialised", &failed->first};
+  if (const LogProblem* missing = find(log, LogFamily::kPluginMissing))
+    return {"the network plugin libnccl-net.so was not found", &missing->first};
+  return {"no faster network could be used", nullptr};
+}
+
 void judge_fallback(const DebugLog& log, Judgement& judgement) {
   const nccl::LogFact* socket = network(log, "Socket");
   if (socket == nullptr || !is_multi_node(log) || find(log, LogFamily::kOpenDevice) != nullptr)
     return;
-  const auto [list, interface] = socket_interface(log, kFabricInterfaces);
-  const bool others_do_not = log.networks.size() > 1;
-  if (list == nullptr && !others_do_not) return;
-  const LogProblem* plugin = find(log, LogFamily::kPluginMissing);
-  const nccl::LogSetting* setting = socket_setting(log);
-  std::string why = "no faster network was found";
-  if (setting != nullptr)
-    why = fmt::format("{}={}", setting->name, setting->value);
-  else if (plugin != nullptr)
-    why = "the network plugin libnccl-net.so was not found";
+  const std::string faster = faster_network(log);
+  const auto [why, place] = reason_for_sockets(log);
+  if (faster.empty()) {
+    if (socket_setting(log) == nullptr) return;
+    judgement.findings.push_back(log_finding(
+        log, "log.tcp-by-setting", fmt::format("NCCL goes over TCP because of {}", why), *place));
+    judgement.findings.back().next = {fmt::format("unset {}", socket_setting(log)->name)};
+    return;
+  }
   Finding finding = log_finding(
       log, "log.tcp-fallback",
-      fmt::format("NCCL goes over TCP ({}) although {}: {}", "Using network Socket",
-                  others_do_not ? fmt::format("other ranks use {}", log.networks[0].text == "Socket"
-                                                                        ? log.networks[1].text
-                                                                        : log.networks[0].text)
-                                : fmt::format("the hosts have the fabric of {}", interface),
-                  why),
+      fmt::format("NCCL goes over TCP (Using network Socket) although {}: {}", faster, why),
       socket->first);
-  if (setting != nullptr)
-    finding.evidence.push_back(log_evidence(log, setting->first));
-  else if (plugin != nullptr)
-    finding.evidence.push_back(log_evidence(log, plugin->first));
-  if (list != nullptr) finding.evidence.push_back(log_evidence(log, list->first));
-  finding.confidence =
-      plugin != nullptr || setting != nullptr ? Confidence::kLikely : Confidence::kPossible;
+  if (place != nullptr) finding.evidence.push_back(log_evidence(log, *place));
+  if (const auto [list, interface] = socket_interface(log, kFabricInterfaces); list != nullptr)
+    finding.evidence.push_back(log_evidence(log, list->first));
+  finding.confidence = place != nullptr ? Confidence::kLikely : Confidence::kPossible;
   finding.next = {"ls $(echo $LD_LIBRARY_PATH | tr : ' ') | grep libnccl-net",
                   "NCCL_NET=\"AWS Libfabric\" (or IB): fail instead of falling back"};
   judgement.findings.push_back(std::move(finding));
+}
+
+// "mlx5_1" also takes mlx5_10: NCCL_IB_HCA matches by prefix unless it begins with '='.
+void judge_hca_prefix(const DebugLog& log, Judgement& judgement) {
+  const nccl::LogSetting* setting = log.setting("NCCL_IB_HCA");
+  if (setting == nullptr || setting->value.starts_with('=') || setting->value.starts_with('^'))
+    return;
+  std::set<std::string> wanted;
+  for (std::size_t at = 0; at <= setting->value.size();) {
+    const std::size_t end = std::min(setting->value.find(',', at), setting->value.size());
+    const std::string word = setting->value.substr(at, end - at);
+    wanted.insert(word.substr(0, word.find(':')));
+    at = end + 1;
+  }
+  for (const nccl::LogNicList& list : log.nic_lists)
+    for (const nccl::LogNic& nic : list.nics)
+      for (const std::string& name : wanted) {
+        if (list.is_socket || name.empty() || wanted.count(nic.name) > 0) continue;
+        if (!nic.name.starts_with(name) || name.find_last_of("0123456789") != name.size() - 1)
+          continue;
+        Finding finding =
+            log_finding(log, "log.hca-prefix",
+                        fmt::format("NCCL_IB_HCA={} takes {} too: it matches by prefix",
+                                    setting->value, nic.name),
+                        setting->first);
+        finding.evidence.push_back(log_evidence(log, list.first));
+        finding.confidence = Confidence::kCertain;
+        finding.next = {fmt::format("NCCL_IB_HCA=={}", setting->value)};
+        judgement.findings.push_back(std::move(finding));
+        return;
+      }
 }
 
 void judge_provider(const DebugLog& log, Judgement& judgement) {
@@ -242,6 +299,18 @@ void judge_interfaces(const DebugLog& log, Judgement& judgement) {
       judgement.findings.back().next = {"NCCL_SOCKET_IFNAME=INTERFACE that all hosts share"};
       break;
     }
+  for (const nccl::LogFact& fact : log.bootstraps)
+    if (begins_with_any(fact.text, kVirtualInterfaces) && hosts > 1) {
+      judgement.findings.push_back(
+          log_finding(log, "log.virtual-interface",
+                      fmt::format("ranks of {} hosts are to meet over {}, which other hosts cannot "
+                                  "reach",
+                                  hosts, fact.text),
+                      fact.first));
+      judgement.findings.back().confidence = Confidence::kLikely;
+      judgement.findings.back().next = {"NCCL_SOCKET_IFNAME=INTERFACE that all hosts share"};
+      return;
+    }
   const auto [list, interface] = socket_interface(log, kVirtualInterfaces);
   if (list == nullptr || !is_multi_node(log) || network(log, "Socket") == nullptr) return;
   Finding finding = log_finding(
@@ -339,6 +408,7 @@ Judgement judge_log_network(const DebugLog& log) {
   judge_plugin_gdr(log, judgement);
   judge_interfaces(log, judgement);
   judge_nics(log, judgement);
+  judge_hca_prefix(log, judgement);
   judge_pci(log, judgement);
   judge_host_memory(log, judgement);
   return judgement;

@@ -103,6 +103,12 @@ constexpr Completion kCompletions[] = {
     {"19", "log.ib-device-fault", "the NIC reports a fatal fault (status 19)"},
 };
 
+bool is_roce(const DebugLog& log) {
+  return std::any_of(log.nic_lists.begin(), log.nic_lists.end(), [](const auto& list) {
+    return !list.nics.empty() && list.nics.front().link == "RoCE";
+  });
+}
+
 // The first three numbers of an IPv4-mapped GID: masks are seldom shorter on a fabric.
 std::string_view network_of(std::string_view gid) {
   return gid.starts_with("::ffff:") ? gid.substr(0, gid.rfind('.')) : std::string_view();
@@ -136,7 +142,8 @@ Finding completion(const DebugLog& log, const LogProblem& problem) {
        field(problem, "local").size() < 8
            ? ""
            : fmt::format("GIDs {} -> {}{}", field(problem, "local"), field(problem, "remote"),
-                         gid_remark(field(problem, "local"), field(problem, "remote")))});
+                         gid_remark(field(problem, "local"), field(problem, "remote"))),
+       field(problem, "local").starts_with("fe80") && is_roce(log) ? "link-local on RoCE" : ""});
   Finding finding = log_finding(
       log, id,
       fmt::format("{}{}{}{}", says, whereabouts(log, problem), who.empty() ? "" : ": ", who),
@@ -247,7 +254,7 @@ Finding register_memory(const DebugLog& log, const LogProblem& problem) {
                      problem.first);
 }
 
-// "4 and 6 on 31000" -> ranks 4, 6
+// "4 and 6 on bus id 31000" -> ranks 4, 6
 void add_pair(std::string_view pair, std::vector<int>& ranks) {
   for (const std::size_t at : {std::size_t{0}, pair.find(" and ") + 5}) {
     int rank = 0;
@@ -267,7 +274,7 @@ Finding duplicate_gpu(const DebugLog& log, const LogProblem& problem) {
   std::sort(ranks.begin(), ranks.end());
   Finding finding =
       log_finding(log, "log.duplicate-gpu",
-                  fmt::format("two ranks share one GPU: {}{} (rank and bus id)", pairs,
+                  fmt::format("two ranks share a GPU: {}{}", pairs,
                               shown > 4 ? fmt::format(" and {} more pairs", shown - 4) : ""),
                   problem.first);
   finding.ranks = std::move(ranks);
@@ -317,7 +324,6 @@ struct PlainRule {
 };
 constexpr PlainRule kPlain[] = {
     {LogFamily::kIbAsyncFatal, "log.ib-device-fault", "a NIC reports a fatal event"},
-    {LogFamily::kCreateQueue, "log.rdma-resources", "a NIC refuses to create a queue"},
     {LogFamily::kOpenDevice, "log.rdma-devices-missing",
      "RDMA devices are listed but cannot be opened"},
     {LogFamily::kIncompatibleNics, "log.nics-incompatible",
@@ -391,6 +397,19 @@ Finding shared_memory_limit(const DebugLog& log, const LogProblem& problem) {
   return finding;
 }
 
+// "Cannot allocate memory" of a queue is the limit of locked memory (shared spec users-nccl, 15).
+Finding create_queue(const DebugLog& log, const LogProblem& problem) {
+  const std::string error = field(problem, "error");
+  const bool is_limit = error.find("allocate") != std::string::npos;
+  Finding finding =
+      log_finding(log, is_limit ? "log.locked-memory" : "log.rdma-resources",
+                  fmt::format("a NIC refuses to create a queue{}{}", whereabouts(log, problem),
+                              error.empty() ? "" : fmt::format(" ({})", error)),
+                  problem.first);
+  finding.confidence = Confidence::kLikely;
+  return finding;
+}
+
 Finding async_event(const DebugLog& log, const LogProblem& problem) {
   Finding finding = log_finding(
       log, "log.link-flap",
@@ -436,6 +455,7 @@ constexpr CauseRule kCauseRules[] = {
     {LogFamily::kDuplicateGpu, duplicate_gpu},
     {LogFamily::kIbAsyncEvent, async_event},
     {LogFamily::kVersionMismatch, version_mismatch},
+    {LogFamily::kCreateQueue, create_queue},
     {LogFamily::kShmFull, shm},
     {LogFamily::kShmFailed, shm},
     {LogFamily::kConnectFailed, connect_failed},
@@ -464,6 +484,24 @@ bool uses_rdma(const DebugLog& log) {
          });
 }
 
+// Ranks without a word of trouble where most others lost somebody (shared spec users-nccl, 10): at
+// most a few, and only where all ranks of a communicator are in the log.
+std::vector<int> silent_ranks(const DebugLog& log) {
+  for (std::size_t i = 0; i < log.comms.size(); ++i) {
+    const nccl::LogComm& comm = log.comms[i];
+    if (comm.size < 3 || comm.ranks_seen < comm.size) continue;
+    std::vector<int> silent;
+    for (const nccl::LogRank& rank : log.ranks) {
+      const nccl::LogProcess& process = log.processes[static_cast<std::size_t>(rank.process)];
+      if (rank.comm == static_cast<int>(i) && process.warnings == 0 && process.code == 0)
+        silent.push_back(rank.rank);
+    }
+    if (!silent.empty() && silent.size() <= 8 && 2 * static_cast<int>(silent.size()) < comm.size)
+      return silent;
+  }
+  return {};
+}
+
 // Nothing but follow-ups: the cause is elsewhere.
 void judge_follow_ups(const DebugLog& log, const std::vector<const LogProblem*>& follow_ups,
                       Judgement& judgement) {
@@ -478,7 +516,13 @@ void judge_follow_ups(const DebugLog& log, const std::vector<const LogProblem*>&
                   "cause",
                   peers.empty() ? "" : fmt::format(" (peers named: {})", fmt::join(peers, ", "))),
       first.first);
-  finding.confidence = Confidence::kCertain;
+  const std::vector<int> silent = silent_ranks(log);
+  finding.confidence = silent.empty() ? Confidence::kCertain : Confidence::kLikely;
+  if (!silent.empty()) {
+    finding.summary +=
+        fmt::format("; rank {} ended without an error: look there first", fmt::join(silent, ", "));
+    finding.ranks = silent;
+  }
   finding.next = {"exit code and kernel log of the process that ended first",
                   "NCCL_DEBUG=INFO on all ranks"};
   judgement.findings.push_back(std::move(finding));
@@ -530,10 +574,22 @@ Judgement judge_log_problems(const DebugLog& log) {
   if (!causes.empty() && !follow_ups.empty() && !judgement.findings.empty()) {
     std::uint64_t lines = 0;
     for (const LogProblem* problem : follow_ups) lines += problem->count;
-    judgement.findings.front().summary +=
-        fmt::format("; {} later line{} of follow-ups", lines, lines == 1 ? "" : "s");
+    judgement.findings.front().summary += fmt::format(
+        "; {} {}line{} of follow-ups", lines,
+        is_earlier(causes.front(), follow_ups.front()) ? "later " : "", lines == 1 ? "" : "s");
   }
-  if (causes.empty() && !follow_ups.empty()) judge_follow_ups(log, follow_ups, judgement);
+  // an unknown warning behind the first follow-up explains nothing
+  const bool explains_nothing =
+      std::all_of(causes.begin(), causes.end(), [&](const LogProblem* cause) {
+        return cause->family == LogFamily::kOther && !follow_ups.empty() &&
+               !is_earlier(cause, follow_ups.front());
+      });
+  if (explains_nothing && !follow_ups.empty()) {
+    Judgement unknown = std::move(judgement);
+    judgement = {};
+    judge_follow_ups(log, follow_ups, judgement);
+    judgement.add(std::move(unknown));
+  }
   judgement.add(std::move(possible_causes));
   const bool has_warned =
       std::any_of(log.processes.begin(), log.processes.end(),

@@ -149,12 +149,12 @@ void judge_shared_gpu(const DebugLog& log, const LogComm& comm, const CommRanks&
     if (rank->bus_id == 0 || log.hosts[static_cast<std::size_t>(host)].empty()) continue;
     const auto [found, is_new] = owners.emplace(std::pair(host, rank->bus_id), rank);
     if (is_new || found->second->rank == rank->rank) continue;
-    Finding finding = log_finding(
-        log, "log.duplicate-gpu",
-        fmt::format("ranks {} and {} of {} share one GPU (bus id {:x})",
-                    std::min(found->second->rank, rank->rank),
-                    std::max(found->second->rank, rank->rank), hosts_text(log, {host}), rank->bus_id),
-        rank->first);
+    Finding finding = log_finding(log, "log.duplicate-gpu",
+                                  fmt::format("ranks {} and {} of {} share one GPU (bus id {:x})",
+                                              std::min(found->second->rank, rank->rank),
+                                              std::max(found->second->rank, rank->rank),
+                                              hosts_text(log, {host}), rank->bus_id),
+                                  rank->first);
     finding.evidence.push_back(log_evidence(log, found->second->first));
     finding.ranks = {found->second->rank, rank->rank};
     finding.confidence = comm.nodes > 1 ? Confidence::kPossible : Confidence::kLikely;
@@ -226,6 +226,23 @@ void judge_disagreements(const DebugLog& log, const LogComm& comm, const CommRan
   judgement.findings.push_back(std::move(finding));
 }
 
+// Every process prints a setting that it has: fewer lines than processes of a job that is in the
+// log with all its ranks, one per process.
+void judge_set_on_some(const DebugLog& log, const nccl::LogSetting& setting, Judgement& judgement) {
+  const std::size_t processes = log.named_processes();
+  const bool is_whole = std::any_of(log.comms.begin(), log.comms.end(), [&](const LogComm& comm) {
+    return comm.size > 1 && comm.ranks_seen == comm.size &&
+           static_cast<std::size_t>(comm.size) == processes;
+  });
+  if (!is_whole || setting.count >= processes) return;
+  Finding finding = log_finding(log, "log.settings-differ",
+                                fmt::format("{}={} is set on {} of {} processes", setting.name,
+                                            setting.value, setting.count, processes),
+                                setting.first);
+  finding.confidence = Confidence::kLikely;
+  judgement.findings.push_back(std::move(finding));
+}
+
 void judge_settings(const DebugLog& log, Judgement& judgement) {
   for (const std::string_view name : kEqualSettings) {
     const nccl::LogSetting* first = nullptr;
@@ -242,8 +259,10 @@ void judge_settings(const DebugLog& log, Judgement& judgement) {
       finding.evidence.push_back(log_evidence(log, setting.first));
       finding.confidence = Confidence::kCertain;
       judgement.findings.push_back(std::move(finding));
+      first = nullptr;
       break;
     }
+    if (first != nullptr) judge_set_on_some(log, *first, judgement);
   }
 }
 
@@ -298,7 +317,7 @@ Judgement judge_log_ranks(const DebugLog& log) {
   if (log.torn_lines > 0 && 50 * log.torn_lines > log.nccl_lines)
     judgement.caveats.push_back(core::make_caveat(
         "log.torn-lines", fmt::format("{} of {} lines are broken", log.torn_lines, log.nccl_lines),
-        "what they said is not counted", false));
+        "what they said is not counted"));
   if (log.was_full)
     judgement.caveats.push_back(core::make_caveat("log.too-much",
                                                   "more processes or communicators than are kept",

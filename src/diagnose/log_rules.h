@@ -16,6 +16,10 @@ Judgement judge_log_network(const nccl::DebugLog& log);
 // Who is there, how far the ranks came, whether they agree.
 Judgement judge_log_ranks(const nccl::DebugLog& log);
 
+// What shows only between the ranks: versions, networks, calls and their order.
+Judgement judge_log_across(const nccl::DebugLog& log);
+// What to run next, for findings that do not say it themselves.
+void add_log_next(Judgement& judgement);
 // What PyTorch, the kernel and tracebacks say, put before or behind what NCCL's lines say.
 void add_log_job(const nccl::DebugLog& log, const torch::JobLines& job, Judgement& judgement);
 

@@ -85,4 +85,16 @@ std::string_view log_path_name(int number, topology::NcclVersion version) {
   return "";
 }
 
+std::size_t DebugLog::named_processes() const {
+  return static_cast<std::size_t>(
+      std::count_if(processes.begin(), processes.end(), [&](const LogProcess& process) {
+        return !hosts[static_cast<std::size_t>(process.host)].empty();
+      }));
+}
+
+std::size_t DebugLog::named_hosts() const {
+  return static_cast<std::size_t>(std::count_if(
+      hosts.begin(), hosts.end(), [](const std::string& name) { return !name.empty(); }));
+}
+
 }  // namespace comm_probe::nccl

@@ -164,6 +164,15 @@ struct LogDisagreement {
   LogPlace other_at = {};
 };
 
+// Two ranks of two communicators call both in the opposite order (opCount of each call).
+struct LogOrderInversion {
+  std::array<int, 2> comms = {-1, -1};  // as `rank` of process calls them
+  std::array<std::uint64_t, 2> calls = {};
+  std::array<int, 2> processes = {-1, -1};
+  LogPlace at = {};
+  LogPlace other_at = {};
+};
+
 struct LogChannelCounts {
   int coll = 0;
   int nvls = 0;
@@ -203,6 +212,9 @@ struct LogProcess {
   std::optional<int> launcher_rank = {};
   std::uint64_t warnings = 0;
   int code = 0;  // of its last error back-trace, 0: none
+  // Index into networks and versions of what it says last; -1: it says nothing.
+  int network = -1;
+  int version = -1;
   std::uint64_t gdr_edges = 0;
   std::uint64_t plain_edges = 0;  // network without GPUDirect RDMA
 };
@@ -243,6 +255,8 @@ struct DebugLog {
   bool has_nvlink = false;             // the printed topology has NVLinks
   std::optional<bool> multicast = {};  // "NVLS multicast support is [not ]available"
 
+  std::vector<LogOrderInversion> inversions = {};  // the first few
+
   std::vector<LogProblem> problems = {};         // in the order of their first line
   std::map<int, std::uint64_t> code_lines = {};  // of the back-traces, by code
 
@@ -250,6 +264,9 @@ struct DebugLog {
   std::optional<topology::NcclVersion> version() const;
   bool is_rccl() const;
   const LogSetting* setting(std::string_view name) const;
+  // Processes and hosts whose lines name them.
+  std::size_t named_processes() const;
+  std::size_t named_hosts() const;
 };
 
 // The name of a path number in "distance D > L" lines of this version: "PHB"; "" where unknown.

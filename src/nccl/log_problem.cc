@@ -43,7 +43,7 @@ constexpr std::array kWarnings = {
     LogPattern{kTeardown, kNoHarm, {"[Service thread] Could not receive type", ""}},
     LogPattern{kTeardown, kNoHarm, {"Failed to execute operation Close", ""}},
     LogPattern{kTeardown, kNoHarm, {"[Service thread] Connection closed by localRank", ""}},
-    LogPattern{kPeerClosed, kFollowUp, {"onnection closed by remote peer", ""}},
+    LogPattern{kPeerClosed, kFollowUp, {"onnection closed by re", ""}},  // or cut behind it
     LogPattern{kPeerClosed, kFollowUp, {"Connection reset by peer", ""}},
     LogPattern{kPeerClosed, kFollowUp, {"Broken pipe", ""}},
     LogPattern{kProxyFailed, kFollowUp, {"Failed to execute operation", ""}},
@@ -99,6 +99,7 @@ constexpr std::array kNotices = {
     LogPattern{kPluginMissing, kNoHarm, {"NET/Plugin", "cannot open shared object file"}},
     LogPattern{kPluginMissing, kNoHarm, {"NET/Plugin", "o plugin found"}},
     LogPattern{kPluginMissing, kNoHarm, {"NET/Plugin", "Could not find: lib"}},
+    LogPattern{kPluginFailed, kNoHarm, {"Failed to initialize NET plugin", ""}},
     LogPattern{kMaxSharedMemory, kCause, {"ncclMaxSharedMem", "exceeds"}},
     LogPattern{kCuMemHost, kNoHarm, {"cuMem host allocations do not appear", ""}},
     LogPattern{kPciNoSpeed, kNoHarm, {"KV Convert to int", "value of ''"}},

@@ -73,6 +73,7 @@ enum class LogFamily {
   kOfiProvider,  // not a warning: which libfabric provider was selected
   kOfiNoGdr,
   kPluginMissing,
+  kPluginFailed,
   kPciUnknownSpeed,
   kPciNoSpeed,
   kSearchFallback,

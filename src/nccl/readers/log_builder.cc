@@ -39,6 +39,7 @@ int LogBuilder::host_index(std::string_view host) {
   const auto [found, is_new] =
       host_index_.emplace(std::string(host), static_cast<int>(log_.hosts.size()));
   if (is_new) log_.hosts.emplace_back(host);
+  knows_host_ = knows_host_ || !host.empty();
   return found->second;
 }
 
@@ -67,14 +68,16 @@ LogBuilder::Thread& LogBuilder::thread_of_line() {
   return threads_.back();
 }
 
-void LogBuilder::note(std::vector<LogFact>& facts, std::string_view text, std::size_t most) {
-  for (LogFact& fact : facts)
-    if (fact.text == text) {
-      ++fact.count;
-      return;
+int LogBuilder::note(std::vector<LogFact>& facts, std::string_view text, std::size_t most) {
+  text = text.substr(0, kMostText);
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (facts[i].text == text) {
+      ++facts[i].count;
+      return static_cast<int>(i);
     }
-  if (facts.size() < most && !text.empty())
-    facts.push_back({std::string(text.substr(0, kMostText)), 1, here()});
+  if (facts.size() >= most || text.empty()) return -1;
+  facts.push_back({std::string(text), 1, here()});
+  return static_cast<int>(facts.size()) - 1;
 }
 
 void LogBuilder::note_setting(std::string_view name, std::string_view value, bool by_plugin) {
@@ -100,14 +103,50 @@ bool LogBuilder::add(const core::Line& line) {
   }
   ++log_.nccl_lines;
   ++log_.nccl_lines_of_file.back();
-  if (line_.is_torn) ++log_.torn_lines;
+  if (!line_.is_torn) {
+    read_line();
+    return true;
+  }
+  // what was torn off its thread says nothing of a thread, where others have one
+  if (line_.thread.empty() && knows_host_) {
+    ++log_.torn_lines;
+    return true;
+  }
+  trim_glued_host();
+  const LogLine last = line_;
+  line_ = split_log_line(last.prefix);
+  // two whole messages: both are read
+  const bool is_whole = line_.level == LogLevel::kVersion || !line_.thread.empty();
+  if (line_.level != LogLevel::kNone && is_whole && !line_.is_torn)
+    read_line();
+  else
+    ++log_.torn_lines;
+  line_ = last;
+  read_line();
+  return true;
+}
+
+// "... over eth0node1:25:66 [0] NCCL INFO ...": the host is the end that is known.
+void LogBuilder::trim_glued_host() {
+  if (host_index_.count(std::string(line_.host)) > 0) return;
+  std::string_view known;
+  for (const std::string& host : log_.hosts)
+    if (host.size() > known.size() && line_.host.ends_with(host)) known = host;
+  if (known.empty()) return;
+  const std::size_t glued = line_.host.size() - known.size();
+  line_.prefix = {line_.prefix.data(), line_.prefix.size() + glued};
+  line_.host.remove_prefix(glued);
+  line_.thread.remove_prefix(glued);
+}
+
+// What line_ holds.
+void LogBuilder::read_line() {
   if (line_.level == LogLevel::kVersion) {  // has no thread
     read_version(LogScan(line_.message));
-    return true;
+    return;
   }
   thread_ = &thread_of_line();
   read_message();
-  return true;
 }
 
 void LogBuilder::read_message() {

@@ -52,6 +52,15 @@ class LogBuilder {
     bool has_called = false;
     bool disagrees = false;
   };
+  // Which call of a process followed which, of two communicators.
+  struct OrderedPair {
+    int process = -1;
+    LogPlace at = {};
+  };
+  struct LastCall {
+    int comm = -1;
+    std::uint64_t number = 0;
+  };
 
   // --- log_builder.cc
   void read_message();
@@ -60,7 +69,10 @@ class LogBuilder {
   int host_index(std::string_view host);
   Thread& thread_of_line();
   LogProcess& process() { return log_.processes[static_cast<std::size_t>(thread_->process)]; }
-  void note(std::vector<LogFact>& facts, std::string_view text, std::size_t most = 64);
+  // The index of the fact; -1 where there is no room for it.
+  int note(std::vector<LogFact>& facts, std::string_view text, std::size_t most = 64);
+  void read_line();
+  void trim_glued_host();
   void note_setting(std::string_view name, std::string_view value, bool by_plugin);
 
   // --- log_comms.cc
@@ -125,6 +137,7 @@ class LogBuilder {
   bool read_call(std::string_view function, LogScan scan);
   bool read_choice(std::string_view function, LogScan scan);
   void check_call(const Call& call, std::uint64_t number, LogRank& rank);
+  void check_order(std::uint64_t number, const LogRank& rank);
   bool read_old_choice(LogScan scan);  // "1024 Bytes -> Algo 1 proto 2 time 13.4"
 
   // --- log_problems.cc
@@ -149,7 +162,11 @@ class LogBuilder {
   std::unordered_map<int, int> last_rank_ = {};           // by process
   std::vector<RankState> rank_states_ = {};
   std::unordered_map<int, CallWindow> windows_ = {};  // by communicator
+  std::unordered_map<int, LastCall> last_call_ = {};  // by process
+  std::unordered_map<std::string, OrderedPair> orders_ = {};
+  std::deque<std::string> order_of_orders_ = {};
   std::unordered_map<std::string, int> problem_index_ = {};
+  bool knows_host_ = false;
   std::size_t ring_numbers_ = 0;
   std::size_t tree_numbers_ = 0;
   std::string key_ = {};  // kept to spare allocations

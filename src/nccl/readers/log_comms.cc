@@ -236,6 +236,8 @@ void LogBuilder::drop_drafts() {
     kept.push_back(std::move(log_.comms[i]));
   }
   for (LogRank& rank : log_.ranks) rank.comm = now[index(rank.comm)];
+  for (LogOrderInversion& inversion : log_.inversions)
+    for (int& comm : inversion.comms) comm = now[index(comm)];
   log_.comms = std::move(kept);
 }
 

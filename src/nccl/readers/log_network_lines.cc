@@ -60,7 +60,8 @@ std::vector<LogNic> nics_of(std::string_view text, bool is_socket) {
 }  // namespace
 
 bool LogBuilder::read_version(LogScan scan) {
-  note(log_.versions, scan.word());
+  const int version = note(log_.versions, scan.word());
+  if (line_.level == LogLevel::kInfo) process().version = version;  // else it has no thread
   return true;
 }
 
@@ -88,7 +89,7 @@ bool LogBuilder::read_bootstrap(LogScan scan) {
 }
 
 bool LogBuilder::read_using_network(LogScan scan) {
-  note(log_.networks, scan.rest());
+  process().network = note(log_.networks, scan.rest());
   return true;
 }
 

@@ -92,7 +92,8 @@ void read_duplicate_gpu(LogProblem& problem, std::string_view message, bool) {
   if (!a) return;
   const int b = scan.small_after("rank ").value_or(*a);
   count(problem, std::to_string(std::min(*a, b)) + " and " + std::to_string(std::max(*a, b)) +
-                     " on " + std::string(word_after(message, "CUDA device ").substr(0, 20)));
+                     " on bus id " +
+                     std::string(word_after(message, "CUDA device ").substr(0, 20)));
 }
 
 void count_named(LogProblem& problem, const char* kind, std::string_view name) {
@@ -151,6 +152,11 @@ constexpr FieldReader kFieldReaders[] = {
     {LogFamily::kOpenDevice,
      [](LogProblem& problem, std::string_view message, bool) {
        count_named(problem, "hca ", word_after(message, "open device "));
+     }},
+    {LogFamily::kPluginFailed,
+     [](LogProblem& problem, std::string_view message, bool) {
+       LogScan name(message);
+       if (name.behind("NET plugin ")) count_named(problem, "", name.rest());
      }},
     {LogFamily::kOfiProvider,
      [](LogProblem& problem, std::string_view message, bool) {

@@ -175,8 +175,36 @@ bool LogBuilder::read_call(std::string_view function, LogScan scan) {
   rank.last_call = std::max(rank.last_call.value_or(0), *number);
   ++log_.comms[index(rank.comm)].calls;
   const bool is_pair = call.function == "Send" || call.function == "Recv";
-  if (!is_pair && !log_.comms[index(rank.comm)].id.empty()) check_call(call, *number, rank);
+  if (is_pair || log_.comms[index(rank.comm)].id.empty()) return true;
+  check_call(call, *number, rank);
+  check_order(*number, rank);
   return true;
+}
+
+// Neighbours on one process, A of one communicator before B of another, that another process calls
+// in the opposite order.
+void LogBuilder::check_order(std::uint64_t number, const LogRank& rank) {
+  LastCall& last = last_call_[rank.process];
+  const LastCall before = last;
+  last = {rank.comm, number};
+  if (before.comm < 0 || before.comm == rank.comm) return;
+  const auto text = [](const LastCall& call) {
+    return std::to_string(call.comm) + '#' + std::to_string(call.number);
+  };
+  std::string key = text(before) + '<' + text(last);
+  if (const auto other = orders_.find(text(last) + '<' + text(before));
+      other != orders_.end() && other->second.process != rank.process &&
+      log_.inversions.size() < kMostDisagreements)
+    log_.inversions.push_back({{before.comm, rank.comm},
+                               {before.number, number},
+                               {rank.process, other->second.process},
+                               here(),
+                               other->second.at});
+  if (!orders_.emplace(key, OrderedPair{rank.process, here()}).second) return;
+  order_of_orders_.push_back(std::move(key));
+  if (order_of_orders_.size() <= kCallsAtOnce) return;
+  orders_.erase(order_of_orders_.front());
+  order_of_orders_.pop_front();
 }
 
 // Calls of a group share a number: they are told apart by their order.
