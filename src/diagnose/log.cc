@@ -73,6 +73,37 @@ bool has_failed(const DebugLog& log) {
   });
 }
 
+bool uses_rdma(const DebugLog& log) {
+  const bool is_seen = !log.networks.empty() || !log.nic_lists.empty();
+  const bool is_local = std::any_of(
+      log.problems.begin(), log.problems.end(),
+      [](const nccl::LogProblem& problem) { return problem.named.count("peer localhost") > 0; });
+  return !log.hca_gdr.empty() || !log.pair_gdr.empty() || (!is_seen && !is_local) ||
+         std::any_of(log.networks.begin(), log.networks.end(),
+                     [](const nccl::LogFact& fact) { return fact.text != "Socket"; }) ||
+         std::any_of(log.comms.begin(), log.comms.end(), [](const nccl::LogComm& comm) {
+           return std::any_of(comm.edges.begin(), comm.edges.end(), [](const auto& edges) {
+             return edges.gdr || edges.via.find("IB") != std::string::npos;
+           });
+         });
+}
+
+std::vector<int> silent_ranks(const DebugLog& log) {
+  for (std::size_t i = 0; i < log.comms.size(); ++i) {
+    const nccl::LogComm& comm = log.comms[i];
+    if (comm.size < 3 || comm.ranks_seen < comm.size) continue;
+    std::vector<int> silent;
+    for (const nccl::LogRank& rank : log.ranks) {
+      const nccl::LogProcess& process = log.processes[static_cast<std::size_t>(rank.process)];
+      if (rank.comm == static_cast<int>(i) && process.warnings == 0 && process.code == 0)
+        silent.push_back(rank.rank);
+    }
+    if (!silent.empty() && silent.size() <= 8 && 2 * static_cast<int>(silent.size()) < comm.size)
+      return silent;
+  }
+  return {};
+}
+
 Judgement judge_log(const DebugLog& log, const torch::JobLines& job) {
   Judgement judgement = judge_log_problems(log);
   add_log_job(log, job, judgement);

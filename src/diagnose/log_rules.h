@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "diagnose/diagnose.h"
 #include "nccl/debug_log.h"
@@ -34,5 +35,10 @@ std::vector<int> ranks_of(const nccl::DebugLog& log, const std::vector<int>& pro
 bool is_multi_node(const nccl::DebugLog& log);
 // Some line tells of a failure: a cause, a follow-up, an error code.
 bool has_failed(const nccl::DebugLog& log);
+// A line that shows RDMA; or none that shows anything of the network, not even a peer of this host.
+bool uses_rdma(const nccl::DebugLog& log);
+// Ranks without a word of trouble where most others lost somebody (shared spec users-nccl, 10): at
+// most a few, and only where all ranks of a communicator are in the log.
+std::vector<int> silent_ranks(const nccl::DebugLog& log);
 
 }  // namespace comm_probe::diagnose

@@ -200,7 +200,8 @@ void LogBuilder::check_order(std::uint64_t number, const LogRank& rank) {
                                {rank.process, other->second.process},
                                here(),
                                other->second.at});
-  if (!orders_.emplace(key, OrderedPair{rank.process, here()}).second) return;
+  if (orders_.count(key) > 0) return;
+  orders_.emplace(key, OrderedPair{rank.process, here()});
   order_of_orders_.push_back(std::move(key));
   if (order_of_orders_.size() <= kCallsAtOnce) return;
   orders_.erase(order_of_orders_.front());
