@@ -141,8 +141,11 @@ void judge_hca_prefix(const DebugLog& log, Judgement& judgement) {
     for (const nccl::LogNic& nic : list.nics)
       for (const std::string& name : wanted) {
         if (list.is_socket || name.empty() || wanted.count(nic.name) > 0) continue;
-        if (!nic.name.starts_with(name) || name.find_last_of("0123456789") != name.size() - 1)
-          continue;
+        // "mlx5" means all of them; a whole name means one
+        const bool is_whole_name =
+            std::any_of(list.nics.begin(), list.nics.end(),
+                        [&](const nccl::LogNic& other) { return other.name == name; });
+        if (!nic.name.starts_with(name) || !is_whole_name) continue;
         Finding finding =
             log_finding(log, "log.hca-prefix",
                         fmt::format("NCCL_IB_HCA={} takes {} too: it matches by prefix",
