@@ -3,8 +3,8 @@
 // frame becomes a record as soon as it closes, and only its number stays; so a dump of any size
 // needs little more memory than its records.
 //
-// Bounds against hostile files: kDeepest open containers, a number of values that grows with the
-// file (limit_of), no recursion over values.
+// Bounds against hostile files: kDeepest open containers, kMostOpen values in them, a number of
+// values in closed ones that grows with the file (limit_of), no recursion over values.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +67,8 @@ class DictSink {
 class ValueStack {
  public:
   static constexpr std::size_t kDeepest = 100;
+  // Values that no container has taken yet; a recorder of 20,000 entries has as many.
+  static constexpr std::size_t kMostOpen = 1'000'000;
 
   ValueStack(std::uint64_t file_bytes, DictSink& sink);
 
@@ -84,7 +86,9 @@ class ValueStack {
   bool set_one();                // dict, key, value -> dict
   bool tuple(std::size_t size);  // the last `size` values become a list
   bool tuple_marked();
-  bool has_room() const { return stack_.size() + items_.size() + objects_.size() < limit_; }
+  bool has_room() const {
+    return stack_.size() < kMostOpen && items_.size() + objects_.size() < limit_;
+  }
   std::uint64_t most() const { return limit_; }
   // From now on a container may be reached in two ways (memo): nothing is thrown away any more.
   void share() { shared_ = true; }
