@@ -49,11 +49,12 @@ bool is_earlier(const LogProblem* a, const LogProblem* b) {
 // "hca mlx5_3 in all 14 lines", "2 HCAs, most often mlx5_3 (9 of 14)"; empty where none is named.
 std::string tally(const LogProblem& problem, const std::string& kind, const char* plural) {
   std::string most;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0, least = problem.count;
   std::size_t different = 0;
   for (const auto& [name, times] : problem.named) {
     if (!name.starts_with(kind + " ")) continue;
     ++different;
+    least = std::min(least, times);
     if (times > count) {
       count = times;
       most = name.substr(kind.size() + 1);
@@ -63,6 +64,8 @@ std::string tally(const LogProblem& problem, const std::string& kind, const char
   if (different == 1)
     return problem.count == 1 ? fmt::format("{} {}", kind, most)
                               : fmt::format("{} {} in all {} lines", kind, most, count);
+  if (least == count)  // none stands out
+    return fmt::format("{} {}, each in {} line{}", different, plural, count, count == 1 ? "" : "s");
   return fmt::format("{} {}, most often {} ({} of {} lines)", different, plural, most, count,
                      problem.count);
 }

@@ -101,6 +101,18 @@ TEST(Log, OneHcaInAllLinesIsNamed) {
   EXPECT_NE(summary.find("12 peers"), std::string::npos) << summary;
 }
 
+TEST(Log, NoHcaIsNamedWhereEachIsAsOften) {
+  std::string text = job(64);
+  for (int rank = 0; rank < 4; ++rank)
+    text += warning(rank, fmt::format("NET/IB: Got completion from peer 10.0.0.1<4> with "
+                                      "status=IBV_WC_RETRY_EXC_ERR(12) opcode=IBV_WC_SEND(0) "
+                                      "reqSize=0 vendor_err=129 req_type=Send hca mlx5_{}",
+                                      rank));
+  const std::string summary = judged(text).at("findings").at(0).at("summary");
+  EXPECT_NE(summary.find("4 HCAs, each in 1 line"), std::string::npos) << summary;
+  EXPECT_EQ(summary.find("most often"), std::string::npos) << summary;
+}
+
 struct Told {
   const char* message;
   const char* id;
