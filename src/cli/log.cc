@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "cli/log_plan_view.h"
 #include "cli/log_view.h"
@@ -30,11 +31,11 @@ struct LogInputs {
   std::vector<core::Caveat> caveats = {};
 };
 
-// Whether it can hold a log at all. Some zeros or other bytes between the lines do not matter.
+// Whether it can hold a log at all. Zeros (a hole, however long) or other bytes between the lines
+// do not matter.
 bool may_be_log(core::Input& input) {
   const core::ContentClass kind = core::classify_content(input.head());
-  return kind != core::ContentClass::kEmpty && kind != core::ContentClass::kZeros &&
-         kind != core::ContentClass::kUtf16;
+  return kind != core::ContentClass::kEmpty && kind != core::ContentClass::kUtf16;
 }
 
 core::Error no_log(const std::string& name, core::Input& input) {
@@ -86,11 +87,13 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   LogReading reading;
   std::vector<bool> named;
   std::size_t passed_over = 0;
+  std::set<std::string> seen;
   for (const std::string& path : paths) {
     const auto files = core::expand_paths({path});
     if (!files) return files.error();
     const bool is_named = files->size() == 1 && files->front() == path;
     for (const std::string& file : *files) {
+      if (file != "-" && !seen.insert(file).second) continue;  // given twice
       const std::size_t before = reading.files();
       const auto error = reading.read(file);
       if (error && is_named && paths.size() == 1 && reading.files() == before) return *error;

@@ -324,17 +324,18 @@ struct PlainRule {
   LogFamily family;
   const char* id;
   const char* summary;
+  bool is_of_job = false;  // the host of the line only says it
 };
 constexpr PlainRule kPlain[] = {
     {LogFamily::kIbAsyncFatal, "log.ib-device-fault", "a NIC reports a fatal event"},
     {LogFamily::kOpenDevice, "log.rdma-devices-missing",
      "RDMA devices are listed but cannot be opened"},
     {LogFamily::kIncompatibleNics, "log.nics-incompatible",
-     "an InfiniBand port was to talk to a RoCE port"},
+     "an InfiniBand port was to talk to a RoCE port", true},
     {LogFamily::kMessageTruncated, "log.ranks-disagree",
-     "the ranks disagree about the size of a message"},
+     "the ranks disagree about the size of a message", true},
     {LogFamily::kDuplicateRank, "log.duplicate-rank",
-     "two processes claim one rank, or disagree about the number of ranks"},
+     "two processes claim one rank, or disagree about the number of ranks", true},
     {LogFamily::kNoInterface, "log.no-interface", "NCCL finds no usable network interface"},
     {LogFamily::kAddressFamily, "log.bad-address",
      "a rank received an address that is none; possible: mixed NCCL versions or plugins, or a "
@@ -356,23 +357,36 @@ constexpr PlainRule kPlain[] = {
     {LogFamily::kCudaError, "log.cuda-error", "a CUDA call failed"},
     {LogFamily::kNvlinkP2pOff, "log.nvlink-p2p-off", "two NVLink GPUs may not use P2P"},
     {LogFamily::kNoAlgorithm, "log.no-algorithm",
-     "no algorithm or protocol is left for a collective"},
+     "no algorithm or protocol is left for a collective", true},
     {LogFamily::kUnknownMethod, "log.no-algorithm",
-     "NCCL_ALGO or NCCL_PROTO holds a word that NCCL does not know"},
-    {LogFamily::kRingBroken, "log.ring-broken", "the ranks do not agree about the rings"},
-    {LogFamily::kNoTransport, "log.no-transport", "two ranks have nothing to talk over"},
+     "NCCL_ALGO or NCCL_PROTO holds a word that NCCL does not know", true},
+    {LogFamily::kRingBroken, "log.ring-broken", "the ranks do not agree about the rings", true},
+    {LogFamily::kNoTransport, "log.no-transport", "two ranks have nothing to talk over", true},
     {LogFamily::kNoNicPath, "log.no-nic-path", "a GPU reaches no NIC"},
     {LogFamily::kTopologyFile, "log.topology-file", "the topology file cannot be read"},
     {LogFamily::kSelfSend, "log.self-send", "a rank sends to itself without receiving"},
     {LogFamily::kInvalidUsage, "log.invalid-usage", "NCCL refuses a call"},
 };
 
+// " (AllGather; NCCL_ALGO=NVLS)" of a refused collective
+std::string method_text(const DebugLog& log, const LogProblem& problem) {
+  if (problem.family != LogFamily::kNoAlgorithm) return "";
+  std::vector<std::string> parts = {field(problem, "function")};
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO"})
+    if (const nccl::LogSetting* setting = log.setting(name))
+      parts.push_back(fmt::format("{}={}", name, setting->value));
+  const std::string text = joined(std::move(parts), "; ");
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
 Finding plain(const DebugLog& log, const LogProblem& problem) {
   for (const PlainRule& rule : kPlain)
     if (rule.family == problem.family) {
+      const std::string where = whereabouts(log, problem);
       Finding finding =
           log_finding(log, rule.id,
-                      fmt::format("{}{}{}{}", rule.summary, whereabouts(log, problem),
+                      fmt::format("{}{}{}{}{}{}", rule.summary, method_text(log, problem),
+                                  rule.is_of_job && !where.empty() ? ", said" : "", where,
                                   problem.named.empty() ? "" : ": ", tally(problem, "hca", "HCAs")),
                       problem.first);
       finding.confidence = Confidence::kLikely;

@@ -153,6 +153,10 @@ constexpr FieldReader kFieldReaders[] = {
      [](LogProblem& problem, std::string_view message, bool) {
        count_named(problem, "hca ", word_after(message, "open device "));
      }},
+    {LogFamily::kNoAlgorithm,
+     [](LogProblem& problem, std::string_view message, bool) {
+       keep(problem, "function", word_after(message, "for function "));
+     }},
     {LogFamily::kPluginFailed,
      [](LogProblem& problem, std::string_view message, bool) {
        LogScan name(message);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "run_binary.h"
@@ -117,6 +119,14 @@ TEST(LogAcross, APrefixOfNicsTakesMore) {
         << value;
 }
 
+TEST(LogDamage, AFileGivenTwiceIsReadOnce) {
+  const std::string path = testing::TempDir() + "twice.log";
+  std::ofstream(path) << job();
+  const BinaryRun done = run_binary({"log", path, path, "--json"}, {});
+  std::filesystem::remove(path);
+  EXPECT_EQ(json::parse(done.out).at("result").at("nccl_lines"), 8) << done;
+}
+
 // The same job, whole and damaged, gives the same counts.
 TEST(LogDamage, TwoMessagesInOneLineAreBothRead) {
   const std::string text =
@@ -148,7 +158,8 @@ TEST(LogDamage, BrokenLinesAreNoCleanBill) {
 
 TEST(LogDamage, ZeroBytesAreSkippedAndSaid) {
   for (const std::string& text :
-       {std::string(8192, '\0') + job(), job() + std::string(3, '\0') + "\n"}) {
+       {std::string(8192, '\0') + job(), std::string(3000000, '\0') + "\n" + job(),
+        job() + std::string(3, '\0') + "\n"}) {
     const BinaryRun done = run(text);
     EXPECT_EQ(done.status, 5) << done;
     const json document = json::parse(done.out);

@@ -162,6 +162,17 @@ TEST(LogBlame, TheLimitOfLockedMemoryOfAQueue) {
             "log.locked-memory");
 }
 
+TEST(LogBlame, WhatConcernsTheJobIsOnlySaidOnAHost) {
+  const json refused = first(healthy() + line(0, "NCCL_ALGO set by environment to NVLS") +
+                             line(1, "NCCL_ALGO set by environment to NVLS") +
+                             line(2, "NCCL_ALGO set by environment to NVLS") +
+                             line(3, "NCCL_ALGO set by environment to NVLS") +
+                             warning(1,
+                                     "Error : no algorithm/protocol available for function "
+                                     "AllGather with datatype ncclFloat"));
+  EXPECT_TRUE(says(refused, "(AllGather; NCCL_ALGO=NVLS), said on node0")) << refused;
+}
+
 TEST(LogBlame, DockersBridgeIsNoWayToMeet) {
   EXPECT_EQ(first(all("START") + line(0, "Bootstrap: Using docker0:172.17.0.1<0>") +
                   line(2, "Bootstrap: Using docker0:172.17.0.1<0>"))
