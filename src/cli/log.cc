@@ -55,9 +55,10 @@ class LogReading {
     reader_.begin_file(input->name());
     job_reader_.begin_file(input->name());
     const std::size_t before = job_reader_.found();
+    zero_lines_.push_back(0);
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
-      if (line.text.find('\0') != std::string_view::npos) ++zero_lines_;
+      if (line.text.find('\0') != std::string_view::npos) ++zero_lines_.back();
       if (!reader_.add(line)) job_reader_.add(line);
     }
     tells_of_job_.push_back(job_reader_.found() > before);
@@ -66,7 +67,7 @@ class LogReading {
   std::size_t files() const { return tells_of_job_.size(); }
   // It has lines of PyTorch or the kernel that tell of a failure, or a Python traceback.
   bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
-  std::size_t zero_lines() const { return zero_lines_; }
+  std::size_t zero_lines(std::size_t file) const { return zero_lines_[file]; }
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
 
@@ -74,7 +75,7 @@ class LogReading {
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
   std::vector<bool> tells_of_job_ = {};
-  std::size_t zero_lines_ = 0;
+  std::vector<std::size_t> zero_lines_ = {};
 };
 
 void add_caveat(LogInputs& inputs, const char* id, std::string missing, const char* effect,
@@ -107,8 +108,10 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   }
   inputs.log = reading.finish();
   inputs.job = reading.finish_job();
+  std::size_t zero_lines = 0;  // of logs; a dump beside them is full of zeros
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
+    if (inputs.log.nccl_lines_of_file[i] > 0) zero_lines += reading.zero_lines(i);
     if (inputs.log.nccl_lines_of_file[i] > 0)
       inputs.records.push_back({file, "nccl-log"});
     else if (reading.tells_of_job(i))
@@ -124,10 +127,9 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
         fmt::format("{}: holds no line of NCCL",
                     inputs.log.files.empty() ? paths.front() : inputs.log.files.front()),
         "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
-  if (reading.zero_lines() > 0)
+  if (zero_lines > 0)
     add_caveat(inputs, "log.zero-bytes",
-               fmt::format("{} line{} with zero bytes", reading.zero_lines(),
-                           reading.zero_lines() == 1 ? "" : "s"),
+               fmt::format("{} line{} with zero bytes", zero_lines, zero_lines == 1 ? "" : "s"),
                "what stood there is lost; the rest was read", true);
   if (passed_over > 0)
     add_caveat(

@@ -119,6 +119,17 @@ TEST(LogAcross, APrefixOfNicsTakesMore) {
         << value;
 }
 
+// A Flight Recorder dump in the same directory is no damaged log.
+TEST(LogDamage, ZerosOfOtherFilesDoNotMatter) {
+  const std::filesystem::path folder = testing::TempDir() + "zeros_beside";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "rank0.log") << job();
+  std::ofstream(folder / "dump") << std::string("\x80\x02}q\0\0\n\0", 8);
+  const BinaryRun done = run_binary({"log", folder.string(), "--json"}, {});
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(done.status, 0) << done;
+}
+
 TEST(LogDamage, AFileGivenTwiceIsReadOnce) {
   const std::string path = testing::TempDir() + "twice.log";
   std::ofstream(path) << job();
