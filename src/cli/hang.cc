@@ -1,6 +1,8 @@
 // `hang PATH...`: Flight Recorder dumps of a job that stands still: who, on which call, and why.
 #include "diagnose/hang.h"
 
+#include <fmt/format.h>
+
 #include "cli/hang_load.h"
 #include "cli/hang_tables.h"
 #include "cli/hang_view.h"
@@ -32,10 +34,21 @@ void add_views(const HangRequest& request, const torch::Job& job, const torch::J
     add_timeout_story(diagnose::explain_timeout(judgement, job, lines), document);
 }
 
+core::Error no_ranks(const torch::Job& job) {
+  core::Error error =
+      core::input_error(fmt::format("the rank of {} Flight Recorder dump{} is not known",
+                                    job.unplaced.size(), job.unplaced.size() == 1 ? "" : "s"),
+                        "the name tells it: rename it to PREFIX<rank>, as rank_3");
+  error.where.file = job.unplaced.front()->dump.file;
+  return error;
+}
+
 int show_hang(const Shell& shell, const HangRequest& request) {
   auto inputs = load_hang(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   const torch::Job job = torch::align(std::move(inputs->digests));
+  if (job.digests.empty() && !job.unplaced.empty() && inputs->lines.lines.empty())
+    return shell.fail(no_ranks(job));
   const diagnose::HangJudgement judgement = judge(job, inputs->lines);
   core::Document document{.command = "hang"};
   document.inputs = std::move(inputs->records);

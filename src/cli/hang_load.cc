@@ -8,6 +8,7 @@
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
+#include "torch/rank_of_name.h"
 #include "torch/readers/ras_json.h"
 
 namespace comm_probe::cli {
@@ -61,6 +62,7 @@ FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
   }
   content.caveats = std::move(dump->caveats);
   dump->file_time_ns = file_time(path);
+  dump->rank = torch::rank_of_name(path);
   content.digest = std::make_shared<const torch::Digest>(torch::digest(std::move(*dump)));
   return content;
 }
@@ -76,16 +78,11 @@ void take(HangInputs& inputs, const std::string& path, FileContent content) {
     for (torch::JobLine& line : content.lines->lines) inputs.lines.lines.push_back(std::move(line));
     inputs.lines.logs.merge(content.lines->logs);
     inputs.lines.lines_read += content.lines->lines_read;
-    inputs.records.push_back({path, "log", torch::rank_in_name(path)});
+    inputs.records.push_back({path, "log", torch::rank_of_name(path)});
     return;
   }
   if (!content.digest) return;
-  if (!content.digest->dump.rank) {
-    inputs.caveats.push_back(core::make_caveat("hang.rank-unknown", path + ": no rank in its name",
-                                               "the dump was left out"));
-    return;
-  }
-  inputs.records.push_back({path, "flight-recorder", content.digest->rank});
+  inputs.records.push_back({path, "flight-recorder", content.digest->dump.rank});
   inputs.digests.push_back(std::move(content.digest));
 }
 

@@ -91,7 +91,8 @@ void add_progress_table(const torch::Job& job, core::Document& document) {
   if (all > kMostRows) table.rows.resize(kMostRows);
   document.body.emplace_back(core::Heading{"Progress of every group, ranks that agree together"});
   if (all > 0) document.body.emplace_back(std::move(table));
-  std::string rest = fmt::format("in {} groups all ranks agree and nothing is open", equal);
+  std::string rest = fmt::format("in {} all ranks agree and nothing is open",
+                                 diagnose::count_text(equal, "group"));
   if (all > kMostRows) rest += fmt::format("; {} more rows are in --json", all - kMostRows);
   document.body.emplace_back(core::Paragraph{rest});
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/number_ranges.h"
 #include "diagnose/hang_text.h"
 
@@ -31,23 +33,48 @@ Json side_json(const HangSide& side) {
           {"stack", side.stack}};
 }
 
+constexpr std::size_t kMostRows = 8;
+
+// Ranks that stand alike share a row.
+std::vector<HangSide> equal_sides(const std::vector<HangSide>& sides) {
+  std::vector<HangSide> rows;
+  for (const HangSide& side : sides) {
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const HangSide& row) {
+      return row.call == side.call && row.state == side.state && row.site == side.site;
+    });
+    if (same == rows.end()) {
+      rows.push_back(side);
+    } else {
+      same->ranks.insert(same->ranks.end(), side.ranks.begin(), side.ranks.end());
+      std::sort(same->ranks.begin(), same->ranks.end());
+      same->ranks.erase(std::unique(same->ranks.begin(), same->ranks.end()), same->ranks.end());
+    }
+  }
+  return rows;
+}
+
 core::Table sides_table(const std::vector<HangSide>& sides) {
   core::Table table;
   table.columns = {{"ranks", core::Column::Align::kLeft},
                    {"call", core::Column::Align::kLeft},
                    {"state", core::Column::Align::kLeft},
                    {"at", core::Column::Align::kLeft}};
-  for (const HangSide& side : sides)
-    table.rows.push_back({core::number_ranges(side.ranks), side.call, side.state, side.site});
+  for (const HangSide& side : equal_sides(sides))
+    if (table.rows.size() < kMostRows)
+      table.rows.push_back({core::number_ranges(side.ranks), side.call, side.state, side.site});
   return table;
 }
 
 void add_stacks(const HangVerdict& verdict, std::vector<core::Block>& blocks) {
   constexpr std::size_t kMostStacks = 2;
   std::size_t shown = 0;
-  for (const HangSide& side : verdict.sides) {
+  for (const HangSide& side : equal_sides(verdict.sides)) {
     if (side.stack.empty() || shown++ >= kMostStacks) continue;
-    std::string text = fmt::format("stack of rank {}, innermost first\n", side.ranks.front());
+    // a rank that stands outside of communication is no longer where its last call was made
+    const bool is_past = side.state == "not issued";
+    std::string text =
+        fmt::format("stack of {}rank {}{}, innermost first\n", is_past ? "the last call of " : "",
+                    side.ranks.front(), is_past ? " (done)" : "");
     for (const std::string& line : side.stack) text += "  " + line + "\n";
     blocks.emplace_back(core::Preformatted{text});
   }
@@ -95,8 +122,10 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
     facts.rows.emplace_back("group", diagnose::group_text(job.groups[*verdict.group]));
   if (verdict.seq) facts.rows.emplace_back("call", fmt::format("{} {}", *verdict.seq, verdict.op));
   if (!verdict.victims.empty())
-    facts.rows.emplace_back("victims", fmt::format("{} only wait: {}", verdict.victims.size(),
-                                                   core::number_ranges(verdict.victims)));
+    facts.rows.emplace_back(
+        "victims",
+        fmt::format("{} only {}: {}", diagnose::count_text(verdict.victims.size(), "rank"),
+                    diagnose::verb(verdict.victims, "wait"), core::number_ranges(verdict.victims)));
   if (verdict.kind != diagnose::HangKind::kHealthy)
     facts.rows.emplace_back("where", code_or_environment(verdict));
   for (const auto& other : verdict.alternatives)
@@ -105,10 +134,13 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
   for (const HangVerdict& other : judgement.others)
     facts.rows.emplace_back("besides",
                             fmt::format("{}: {}", hang_kind_name(other.kind), other.summary));
-  facts.rows.emplace_back("read", fmt::format("{} dump{}, {} group{}", job.digests.size(),
-                                              job.digests.size() == 1 ? "" : "s", job.groups.size(),
-                                              job.groups.size() == 1 ? "" : "s"));
+  facts.rows.emplace_back("read", diagnose::count_text(job.digests.size(), "dump") + ", " +
+                                      diagnose::count_text(job.groups.size(), "group"));
   if (!verdict.sides.empty()) blocks.emplace_back(sides_table(verdict.sides));
+  const std::size_t rows = equal_sides(verdict.sides).size();
+  if (rows > kMostRows)
+    blocks.emplace_back(
+        core::Paragraph{fmt::format("{} more rows are in --json", rows - kMostRows)});
   blocks.emplace_back(std::move(facts));
   add_stacks(verdict, blocks);
   return blocks;

@@ -71,10 +71,15 @@ constexpr std::array kCaveats = {
                 "Remove the files of older runs, or use another TORCH_FR_DUMP_TEMP_FILE per run."},
     CaveatEntry{"hang.dump-trailing", "Bytes stand behind the end of a dump.",
                 "Two dumps in one file? Only the first is read."},
+    CaveatEntry{"hang.log-missing", "Logs of some ranks were not given.",
+                "Give the logs of all ranks: the one that tells of the fault may be among them."},
     CaveatEntry{"hang.rank-twice", "Several dumps of one rank.",
                 "Remove those of an older run, or give one directory per run."},
     CaveatEntry{"hang.rank-unknown", "The name of a dump does not end in a rank.",
                 "Name the files PREFIX<rank>, as PyTorch does."},
+    CaveatEntry{"hang.rank-wrong", "The name of a dump tells another rank than its groups do.",
+                "Name the files PREFIX<rank>, as PyTorch does; was a file copied under another "
+                "name?"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/finding_table.h"
 #include "diagnose/hang_class.h"
 #include "diagnose/hang_explain.h"
+#include "diagnose/hang_moving.h"
 #include "diagnose/hang_text.h"
 
 namespace comm_probe::diagnose {
@@ -42,6 +43,7 @@ std::string hang_finding_id(HangKind kind) {
 }
 
 const char* code_or_environment(const HangVerdict& verdict) {
+  if (verdict.is_code) return *verdict.is_code ? "code" : "environment";
   switch (verdict.kind) {
     case HangKind::kParamMismatch:
     case HangKind::kCountMismatch:
@@ -79,8 +81,6 @@ class Judge {
   void add_idle(const std::vector<WaitRoot>& roots);
   bool makes_collectives(int rank) const;
   HangVerdict healthy() const;
-  bool is_young() const;
-  HangVerdict as_moving(HangVerdict verdict) const;
 
   const torch::Job& job_;
   HangState state_;
@@ -165,7 +165,9 @@ void Judge::look_at_roots() {
   std::vector<int> in_messages;
   for (const WaitRoot& root : roots) {
     if (root.ranks.empty() && !root.calls.empty() && found_.size() < kMostShown)
-      found_.push_back(explain_agreement(state_, root.calls.front()));
+      found_.push_back(is_passed_by_others(state_, root.calls.front())
+                           ? explain_passed(state_, root.calls.front())
+                           : explain_agreement(state_, root.calls.front()));
     else if (root.ranks.size() == 1 && state_.head(root.ranks.front()) != nullptr)
       in_messages.push_back(root.ranks.front());
   }
@@ -173,49 +175,40 @@ void Judge::look_at_roots() {
 }
 
 void Judge::look_at_missing() {
-  if (job_.missing.empty()) return;
+  if (std::none_of(job_.ranks.begin(), job_.ranks.end(),
+                   [&](int rank) { return state_.is_blank(rank); }))
+    return;
   std::vector<int> missing;
   for (const WaitRoot& root : find_roots(state_, messages_, {explained_, true}))
-    if (root.ranks.size() == 1 && job_.digest_of(root.ranks.front()) == nullptr)
+    if (root.ranks.size() == 1 && state_.is_blank(root.ranks.front()) &&
+        state_.head(root.ranks.front()) == nullptr)
       missing.push_back(root.ranks.front());
   std::sort(missing.begin(), missing.end());
   if (!missing.empty()) found_.push_back(explain_missing(state_, missing));
 }
 
+// Only where nothing is open anywhere; a dump that could not be compared counts too.
 HangVerdict Judge::healthy() const {
   HangVerdict verdict;
-  verdict.kind = HangKind::kHealthy;
-  verdict.summary = fmt::format("no call is open on {} ranks", job_.digests.size());
-  return verdict;
-}
-
-// A dump is at most as old as its file: where that is less than half of the time-out for every open
-// call, the job was moving when the dumps were taken (spec 5.0).
-bool Judge::is_young() const {
-  constexpr std::int64_t kDefaultTimeoutMs = 600'000;
-  for (const auto& digest : job_.digests) {
-    const Head* head = state_.head(digest->rank);
-    if (head == nullptr) continue;
-    if (!digest->dump.file_time_ns) return false;
-    const std::int64_t age = *digest->dump.file_time_ns - head->work->created_ns;
-    const std::int64_t limit_ms =
-        head->work->timeout_ms > 0 ? head->work->timeout_ms : kDefaultTimeoutMs;
-    if (age < 0 || age > limit_ms * 1'000'000 / 2) return false;
-  }
-  return true;
-}
-
-// Ranks that disagree hang however young the call is; waiting alone is no hang yet.
-HangVerdict Judge::as_moving(HangVerdict verdict) const {
-  if (verdict.kind == HangKind::kNetworkOrHardware &&
-      verdict.confidence == core::Confidence::kPossible) {
+  std::vector<int> waiting = victims_of(state_, {});
+  const auto open_unplaced = std::count_if(job_.unplaced.begin(), job_.unplaced.end(),
+                                           [](const auto& one) { return !one->open.empty(); });
+  if (waiting.empty() && open_unplaced == 0) {
     verdict.kind = HangKind::kHealthy;
-    verdict.summary = "calls are in flight, none for longer than half of its time-out";
-    verdict.alternatives.clear();
-  } else if (verdict.kind == HangKind::kRankDeadOrStuck) {
-    verdict.kind = HangKind::kSlow;
-    verdict.summary += "; the others have waited for less than half of the time-out";
+    verdict.summary = fmt::format("no call is open on {}", count_text(job_.digests.size(), "rank"));
+    return verdict;
   }
+  verdict.kind = HangKind::kNotDecidable;
+  verdict.confidence = core::Confidence::kPossible;
+  verdict.summary = waiting.empty() ? "" : fmt::format("calls are open on {}", ranks_text(waiting));
+  if (open_unplaced > 0)
+    verdict.summary += fmt::format("{}calls are open in {} whose rank is not known",
+                                   waiting.empty() ? "" : ", and ",
+                                   count_text(static_cast<std::size_t>(open_unplaced), "dump"));
+  verdict.summary += "; the dumps that were read do not say who holds them back";
+  verdict.victims = std::move(waiting);
+  verdict.alternatives = {{HangKind::kHealthy, {}, "a second dump: is it moving?"}};
+  verdict.next = {"whole dumps of all ranks, named PREFIX<rank>"};
   return verdict;
 }
 
@@ -231,7 +224,10 @@ HangJudgement Judge::run() {
   } else {
     judgement.verdict = std::move(judgement.others.front());
     judgement.others.erase(judgement.others.begin());
-    if (is_young()) judgement.verdict = as_moving(std::move(judgement.verdict));
+    if (is_young_by_file(state_))
+      judgement.verdict = as_moving(std::move(judgement.verdict),
+                                    "none for longer than half of its time-out by the time of the "
+                                    "file");
   }
   if (!job_.missing.empty())
     judgement.caveats.push_back(

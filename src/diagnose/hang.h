@@ -62,6 +62,7 @@ struct HangVerdict {
   std::string op = {};
   core::Confidence confidence = core::Confidence::kLikely;
   std::string summary = {};
+  std::optional<bool> is_code = {};  // told by a log; else by the class
   std::vector<HangSide> sides = {};
   std::vector<HangAlternative> alternatives = {};
   std::vector<core::Evidence> evidence = {};

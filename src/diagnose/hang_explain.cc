@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "diagnose/hang_text.h"
@@ -81,6 +82,7 @@ std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>&
   struct Owed {
     CallKey key;
     std::int64_t since;
+    std::uint32_t record;
   };
   std::vector<Owed> owed;
   std::set<CallKey> seen;
@@ -90,7 +92,10 @@ std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>&
     const CallKey key(head->group, head->work->seq);
     if (!seen.insert(key).second) {
       for (Owed& one : owed)
-        if (one.key == key) one.since = std::min(one.since, head->work->created_ns);
+        if (one.key == key) {
+          one.since = std::min(one.since, head->work->created_ns);
+          one.record = std::min(one.record, head->work->record);
+        }
       continue;
     }
     const CallView& call = state.call(key.first, key.second);
@@ -100,7 +105,7 @@ std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>&
              std::find(call.no_dump.begin(), call.no_dump.end(), one) != call.no_dump.end();
     };
     if (std::any_of(ranks.begin(), ranks.end(), owes))
-      owed.push_back({key, head->work->created_ns});
+      owed.push_back({key, head->work->created_ns, head->work->record});
   }
   if (owed.empty()) return std::nullopt;
   const Digest* first = state.job().digest_of(ranks.front());
@@ -108,8 +113,14 @@ std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>&
   if (habit)
     for (const Owed& one : owed)
       if (one.key.first == *habit) return one.key;
+  // Without a dump of the rank: ranks of one program count alike, so the call that comes first on
+  // those that wait is the first that lacks. Only what is shown depends on it.
+  const bool by_record = first == nullptr;
   return std::min_element(owed.begin(), owed.end(),
-                          [](const Owed& a, const Owed& b) { return a.since < b.since; })
+                          [&](const Owed& a, const Owed& b) {
+                            if (by_record && a.record != b.record) return a.record < b.record;
+                            return a.since < b.since;
+                          })
       ->key;
 }
 
@@ -143,6 +154,44 @@ void add_progress_evidence(const HangState& state, HangVerdict& verdict, int ran
 
 }  // namespace
 
+namespace {
+
+std::string owed_clause(const HangState& state, const std::vector<int>& ranks, const CallKey& key) {
+  const CallView& call = state.call(key.first, key.second);
+  const std::string op =
+      call.work == nullptr ? "call" : op_text(digest_of(state, call.work_rank), *call.work);
+  return fmt::format("{} not issued {} {} of {}, for which {} {}", ranks_have(ranks), op,
+                     key.second, group_text(state.job().groups[key.first]),
+                     ranks_text(call.pending), verb(call.pending, "wait"));
+}
+
+// Ranks of several groups owe several calls: one clause each, `first` comes first.
+std::string owed_text(const HangState& state, const std::vector<int>& ranks, const CallKey& first) {
+  constexpr std::size_t kMostClauses = 4;
+  std::map<CallKey, std::vector<int>> owed;
+  for (const int rank : ranks) {
+    const CallView& call = state.call(first.first, first.second);
+    const bool owes_first =
+        std::find(call.not_issued.begin(), call.not_issued.end(), rank) != call.not_issued.end();
+    const auto key = owes_first ? std::optional(first) : owed_call(state, {rank});
+    if (key) owed[*key].push_back(rank);
+  }
+  std::string text;
+  std::size_t clauses = 0;
+  const auto add = [&](const CallKey& key, const std::vector<int>& owing) {
+    if (++clauses <= kMostClauses)
+      text += (text.empty() ? "" : "; ") + owed_clause(state, owing, key);
+  };
+  if (owed.contains(first)) add(first, owed.at(first));
+  for (const auto& [key, owing] : owed)
+    if (key != first) add(key, owing);
+  if (clauses > kMostClauses) text += fmt::format("; {} more", clauses - kMostClauses);
+  return text + fmt::format("; nothing is open on {}: outside of communication",
+                            ranks.size() == 1 ? "it" : "them");
+}
+
+}  // namespace
+
 HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) {
   HangVerdict verdict;
   verdict.kind = HangKind::kRankDeadOrStuck;
@@ -151,12 +200,7 @@ HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) 
   if (const auto key = owed_call(state, ranks)) {
     set_call(state, verdict, *key);
     const CallView& call = state.call(key->first, key->second);
-    verdict.summary = fmt::format(
-        "{} not issued {} {} of {}, for which {} wait{}; nothing is open on {}: outside of "
-        "communication",
-        ranks_have(ranks), verdict.op, key->second, group_text(state.job().groups[key->first]),
-        ranks_text(call.pending), call.pending.size() == 1 ? "s" : "",
-        ranks.size() == 1 ? "it" : "them");
+    verdict.summary = owed_text(state, ranks, *key);
     for (const int rank : ranks) {
       const Digest& digest = digest_of(state, rank);
       const Work* last = last_work(digest);
@@ -171,15 +215,71 @@ HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) 
     verdict.summary =
         fmt::format("others wait for {}, on which nothing is open", ranks_text(ranks));
   }
-  for (const int rank : ranks) add_progress_evidence(state, verdict, rank);
-  verdict.alternatives.push_back(
+  constexpr std::size_t kMostEvidence = 4;  // one screen; all are in the sides
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostEvidence); ++i)
+    add_progress_evidence(state, verdict, ranks[i]);
+  verdict.alternatives = {
       {HangKind::kSlow, ranks,
-       "a second dump some seconds later: the same last call there means stuck"});
+       "a second dump some seconds later: the same last call there means stuck"},
+      {HangKind::kCountMismatch, ranks,
+       "py-spy, or the end of its log: has it left its loop, with fewer steps than the others?"}};
   const std::string who = ranks_text(ranks);
   verdict.next = {fmt::format("py-spy dump --pid PID on the host of {}: where is it?", who),
                   fmt::format("the log of {} and dmesg of its host: traceback, OOM, Xid", who)};
   return verdict;
 }
+
+namespace {
+
+// Why nothing is known of these ranks.
+std::string blank_text(const HangState& state, const std::vector<int>& ranks) {
+  std::vector<int> none, cut, stale;
+  const auto& old = state.job().stale;
+  for (const int rank : ranks) {
+    const bool is_stale = std::find(old.begin(), old.end(), rank) != old.end();
+    (is_stale ? stale : state.job().digest_of(rank) == nullptr ? none : cut).push_back(rank);
+  }
+  std::string text;
+  const auto add = [&](const std::vector<int>& some, const std::string& clause) {
+    if (!some.empty()) text += (text.empty() ? "" : ", ") + clause;
+  };
+  add(none, ranks_text(none) + " left no dump");
+  add(stale, fmt::format("the dump{} of {} {} of an older run", stale.size() == 1 ? "" : "s",
+                         ranks_text(stale), stale.size() == 1 ? "is" : "are"));
+  add(cut, fmt::format("the dump{} of {} {} cut and {} not reach so far",
+                       cut.size() == 1 ? "" : "s", ranks_text(cut), cut.size() == 1 ? "is" : "are",
+                       cut.size() == 1 ? "does" : "do"));
+  return text;
+}
+
+bool is_absent(const HangState& state, int rank) {
+  const auto& stale = state.job().stale;
+  return state.job().digest_of(rank) == nullptr &&
+         std::find(stale.begin(), stale.end(), rank) == stale.end();
+}
+
+// A rank whose file is cut, or of another run, did not necessarily fail; where half
+// of the job is missing, the dumps that are there prove little.
+void weaken_missing(const HangState& state, std::size_t members, HangVerdict& verdict) {
+  const std::vector<int> ranks = verdict.culprits;
+  const bool all_absent =
+      std::all_of(ranks.begin(), ranks.end(), [&](int rank) { return is_absent(state, rank); });
+  const std::size_t missing = state.job().missing.size();
+  const bool most_are_missing = missing > 1 && 2 * missing >= state.job().ranks.size();
+  const bool most_of_group = members > 0 && 2 * ranks.size() >= members;
+  const bool are_many = most_are_missing && (ranks.size() > 1 || most_of_group);
+  if (all_absent && !are_many) return;
+  verdict.kind = HangKind::kNotDecidable;
+  verdict.culprits = {};
+  verdict.victims = victims_of(state, {});
+  verdict.confidence = Confidence::kPossible;
+  const std::string decided_by =
+      all_absent ? "the dumps of " + ranks_text(ranks) : "a whole dump of " + ranks_text(ranks);
+  verdict.alternatives.push_back({HangKind::kRankDeadOrStuck, ranks, decided_by});
+  if (!all_absent) verdict.alternatives.push_back({HangKind::kParamMismatch, ranks, decided_by});
+}
+
+}  // namespace
 
 HangVerdict explain_missing(const HangState& state, const std::vector<int>& ranks) {
   HangVerdict verdict;
@@ -189,33 +289,55 @@ HangVerdict explain_missing(const HangState& state, const std::vector<int>& rank
   if (const auto key = owed_call(state, ranks)) {
     set_call(state, verdict, *key);
     const CallView& call = state.call(key->first, key->second);
-    verdict.summary =
-        fmt::format("{} left no dump, and {} wait in {} {} of {}, on which they agree",
-                    ranks_text(ranks), ranks_text(call.pending), verdict.op, key->second,
-                    group_text(state.job().groups[key->first]));
+    members = state.job().groups[key->first].ranks.size();
+    verdict.summary = fmt::format("{}, and {} {} in {} {} of {}{}", blank_text(state, ranks),
+                                  ranks_text(call.pending), verb(call.pending, "wait"), verdict.op,
+                                  key->second, group_text(state.job().groups[key->first]),
+                                  call.pending.size() > 1 ? ", on which they agree" : "");
     add_waiting_side(state, verdict, call);
   } else {
-    verdict.summary =
-        fmt::format("{} left no dump, and others wait for a message of it", ranks_text(ranks));
+    verdict.summary = blank_text(state, ranks) + ", and others wait for a message of " +
+                      (ranks.size() == 1 ? "it" : "them");
   }
-  const std::size_t missing = state.job().missing.size();
-  if (missing > 1 &&
-      2 * missing >= state.job().ranks.size()) {  // those that are there prove little
-    verdict.kind = HangKind::kNotDecidable;
-    verdict.culprits = {};
-    verdict.confidence = Confidence::kPossible;
-    verdict.alternatives.push_back({HangKind::kRankDeadOrStuck, ranks, "the dumps of these ranks"});
-  }
+  weaken_missing(state, members, verdict);
   verdict.alternatives.push_back(
       {HangKind::kNetworkOrHardware,
        {},
        "the log or the dump of " + ranks_text(ranks) + ": was it in the call?"});
-  verdict.next = {
-      fmt::format("is the process of {} alive? its exit code, its log, dmesg of its host",
-                  ranks_text(ranks)),
-      "TORCH_FR_DUMP_TEMP_FILE on a file system that survives the job"};
+  const bool is_one = ranks.size() == 1;
+  verdict.next = {fmt::format("{} of {} alive? exit code, log, dmesg of {}",
+                              is_one ? "is the process" : "are the processes", ranks_text(ranks),
+                              is_one ? "its host" : "their hosts"),
+                  "TORCH_FR_DUMP_TEMP_FILE on a file system that survives the job"};
   return verdict;
 }
+
+namespace {
+
+// One clause for the ranks that lack the same call.
+std::string broken_text(const HangState& state, const std::vector<int>& ranks) {
+  constexpr std::size_t kMostClauses = 4;
+  std::map<CallKey, std::vector<int>> lacking;
+  for (const int rank : ranks) {
+    const Head first = state.broken_calls(rank).front();
+    lacking[{first.group, first.work->seq}].push_back(rank);
+  }
+  std::string text;
+  std::size_t clauses = 0;
+  for (const auto& [key, some] : lacking) {
+    if (++clauses > kMostClauses) continue;
+    const CallView& call = state.call(key.first, key.second);
+    text += fmt::format(
+        "{}{} {} of {} was completed on {} and never on {}", text.empty() ? "" : "; ",
+        op_text(digest_of(state, call.work_rank), *call.work), key.second,
+        group_text(state.job().groups[key.first]), ranks_text(call.done), ranks_text(some));
+  }
+  if (clauses > kMostClauses) text += fmt::format("; {} more", clauses - kMostClauses);
+  return text + fmt::format(": the device of {} does not finish its work or does not report it",
+                            ranks.size() == 1 ? "that rank" : "these ranks");
+}
+
+}  // namespace
 
 HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks) {
   HangVerdict verdict;
@@ -225,19 +347,16 @@ HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks
   const Head first = state.broken_calls(ranks.front()).front();
   const CallKey key(first.group, first.work->seq);
   set_call(state, verdict, key);
-  const CallView& call = state.call(key.first, key.second);
-  verdict.summary = fmt::format(
-      "{} {} of {} was completed on {} and never on {}: the device of {} does not finish its work "
-      "or does not report it",
-      verdict.op, key.second, group_text(state.job().groups[key.first]), ranks_text(call.done),
-      ranks_text(ranks), ranks.size() == 1 ? "that rank" : "these ranks");
+  verdict.summary = broken_text(state, ranks);
+  constexpr std::size_t kMostEvidence = 4;
   for (const int rank : ranks) {
+    if (verdict.evidence.size() >= kMostEvidence) break;
     const auto proof = state.broken_calls(rank);
     verdict.evidence.push_back(
         {digest_of(state, rank).dump.file, std::nullopt,
-         fmt::format(
-             "rank {}: {} calls open that a peer has completed, the first is {} of group {}", rank,
-             proof.size(), proof.front().work->seq, state.job().groups[proof.front().group].name)});
+         fmt::format("rank {}: {} open that a peer has completed, the first is {} of group {}",
+                     rank, count_text(proof.size(), "call"), proof.front().work->seq,
+                     state.job().groups[proof.front().group].name)});
   }
   verdict.sides.push_back(side_of(state, {ranks.front()}, *first.work, "open"));
   verdict.alternatives.push_back({HangKind::kRankDeadOrStuck, ranks,
@@ -247,6 +366,64 @@ HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks
   return verdict;
 }
 
+bool is_passed_by_others(const HangState& state, const CallKey& key) {
+  const CallView& call = state.call(key.first, key.second);
+  if (call.pending.size() != 1 || call.done.empty()) return false;
+  if (!call.not_issued.empty() || !call.no_dump.empty() || !call.unknown.empty()) return false;
+  const int rank = call.pending.front();
+  const Work* next = state.job().groups[key.first].lane_of(rank)->find(key.second + 1);
+  return next != nullptr && next->state == Work::State::kPending &&
+         state.broken_calls(rank).size() == 1;
+}
+
+HangVerdict explain_passed(const HangState& state, const CallKey& key) {
+  const std::vector<int> ranks = state.call(key.first, key.second).pending;
+  HangVerdict verdict = explain_broken(state, ranks);
+  verdict.confidence = Confidence::kPossible;
+  verdict.alternatives.push_back(
+      {HangKind::kHealthy, {}, "a time-out line in a log, or a second dump: is it moving?"});
+  return verdict;
+}
+
+namespace {
+
+// An all_to_all may have other sizes on every rank; the totals of find_mismatches agree.
+std::string sizes_text(const HangState& state, const CallView& call) {
+  std::set<std::pair<std::int64_t, std::int64_t>> sizes;
+  std::int64_t sent = 0;
+  for (const int rank : call.pending) {
+    const Work* work = state.job().groups[call.group].lane_of(rank)->find(call.seq);
+    if (work == nullptr) continue;
+    const auto& arguments = digest_of(state, rank).dump.arguments[work->arguments];
+    sizes.insert({arguments.elements_in, arguments.elements_out});
+    sent += arguments.elements_in;
+  }
+  if (sizes.size() < 2) return " with equal arguments";
+  return fmt::format(
+      " with sizes that differ as they may ({} elements are sent in all; no dump holds the split "
+      "sizes)",
+      sent);
+}
+
+std::string agreement_text(const HangState& state, const CallView& call, const std::string& op) {
+  const Group& group = state.job().groups[call.group];
+  std::string text = fmt::format(
+      "{} of {} {} in {} {} of {}", call.pending.size(), count_text(group.ranks.size(), "rank"),
+      call.pending.size() == 1 ? "is" : "are", op, call.seq, group_text(group));
+  if (!call.done.empty())
+    return text + fmt::format(
+                      ", and it is completed on {}: all have launched it, and either it is about "
+                      "to end on the others too, or their devices do not report it",
+                      ranks_text(call.done));
+  if (!call.no_dump.empty())
+    return text + fmt::format("; what {} did is not known", ranks_text(call.no_dump));
+  text += sizes_text(state, call);
+  if (call.unknown.empty()) text += " and nobody has finished it";
+  return text + ": no difference between the ranks is visible";
+}
+
+}  // namespace
+
 HangVerdict explain_agreement(const HangState& state, const CallKey& key) {
   HangVerdict verdict;
   verdict.kind = HangKind::kNetworkOrHardware;
@@ -254,11 +431,9 @@ HangVerdict explain_agreement(const HangState& state, const CallKey& key) {
   verdict.victims = victims_of(state, {});
   set_call(state, verdict, key);
   const CallView& call = state.call(key.first, key.second);
-  const Group& group = state.job().groups[key.first];
-  verdict.summary = fmt::format(
-      "{} of {} ranks are in {} {} of {} with equal arguments and nobody has finished it: no "
-      "difference between the ranks is visible",
-      call.pending.size(), group.ranks.size(), verdict.op, key.second, group_text(group));
+  verdict.summary = agreement_text(state, call, verdict.op);
+  const bool has_launched = !call.done.empty() || !call.no_dump.empty();
+  if (has_launched) verdict.kind = HangKind::kNotDecidable;
   add_waiting_side(state, verdict, call);
   verdict.alternatives = {
       {HangKind::kParamMismatch,
@@ -277,6 +452,9 @@ HangVerdict explain_agreement(const HangState& state, const CallKey& key) {
   verdict.next = {"NCCL_DEBUG=WARN lines: completion status 12 or 5, async errors",
                   "dmesg for Xid and link errors on the hosts of this group",
                   "ncclras -v on one host: do the operation counts differ?"};
+  if (!call.done.empty())
+    verdict.next.insert(verdict.next.begin(),
+                        "dump again some seconds later: the same calls open means a hang");
   return verdict;
 }
 

@@ -17,6 +17,9 @@ HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks
 HangVerdict explain_silent_shift(const HangState& state, int rank, const SilentShift& silent);
 // Ranks that owe a call and have nothing open.
 HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks);
+// One rank has a call open that all others have completed, and the next one as well.
+bool is_passed_by_others(const HangState& state, const CallKey& call);
+HangVerdict explain_passed(const HangState& state, const CallKey& call);
 // Ranks that owe a call and left no dump.
 HangVerdict explain_missing(const HangState& state, const std::vector<int>& ranks);
 // A rank that has kept up with every collective of its groups and has not issued a message for

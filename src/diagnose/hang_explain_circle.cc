@@ -36,17 +36,30 @@ std::vector<int> owners_that_went_on(const HangState& state, const WaitRoot& roo
   return owners;
 }
 
+// Ranks that wait in the same call stand together.
 void add_heads(const HangState& state, const std::vector<int>& ranks, HangVerdict& verdict) {
   constexpr std::size_t kMostShown = 8;
+  std::vector<HangSide> sides;
   for (const int rank : ranks) {
     const Head* head = state.head(rank);
-    if (head == nullptr || verdict.sides.size() >= kMostShown) continue;
-    HangSide side = side_of(state, {rank}, *head->work, "waiting");
-    side.call = fmt::format("{} {} of group {}", side.call, head->work->seq,
-                            state.job().groups[head->group].name);
-    verdict.sides.push_back(side);
-    verdict.evidence.push_back({digest_of(state, rank).dump.file, std::nullopt,
-                                fmt::format("rank {} waits in {}", rank, side.call)});
+    if (head == nullptr) continue;
+    const std::string call =
+        fmt::format("{} {} of group {}", call_text(digest_of(state, rank), *head->work),
+                    head->work->seq, state.job().groups[head->group].name);
+    const auto same = std::find_if(sides.begin(), sides.end(),
+                                   [&](const HangSide& side) { return side.call == call; });
+    if (same != sides.end()) {
+      same->ranks.push_back(rank);
+    } else if (sides.size() < kMostShown) {
+      sides.push_back(side_of(state, {rank}, *head->work, "waiting"));
+      sides.back().call = call;
+    }
+  }
+  for (HangSide& side : sides) {
+    verdict.evidence.push_back(
+        {digest_of(state, side.ranks.front()).dump.file, std::nullopt,
+         fmt::format("{} {} in {}", ranks_text(side.ranks), verb(side.ranks, "wait"), side.call)});
+    verdict.sides.push_back(std::move(side));
   }
 }
 
@@ -149,6 +162,13 @@ bool is_skipped_call(const HangState& state, int rank, const Place& others) {
   return times_preceded_by(state, rank, *own, *theirs->work, others.call.first) >= kHabit;
 }
 
+// A member that is not seen may stand on either side.
+bool all_are_seen(const HangState& state, const std::vector<Place>& places) {
+  return std::all_of(places.begin(), places.end(), [&](const Place& place) {
+    return state.call(place.call.first, place.call.second).no_dump.empty();
+  });
+}
+
 // One rank against all others is named; otherwise nobody can say whose order is the right one.
 HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   HangVerdict verdict;
@@ -157,7 +177,7 @@ HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   std::vector<Place> places = places_of(state, root.ranks);
   const Place* shown = &places.front();
   bool is_skip = false;
-  if (places.size() == 2 && root.ranks.size() > 2)
+  if (places.size() == 2 && root.ranks.size() > 2 && all_are_seen(state, places))
     for (std::size_t i = 0; i < 2; ++i)
       if (places[i].ranks.size() == 1) {
         verdict.culprits = places[i].ranks;

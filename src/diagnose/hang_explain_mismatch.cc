@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "diagnose/hang_explain.h"
 #include "diagnose/hang_text.h"
@@ -16,6 +17,7 @@ using torch::Work;
 namespace {
 
 constexpr std::uint32_t kProvenRun = 3;
+constexpr std::size_t kMostEvidence = 4;  // one screen; all sides are in --json
 
 const torch::Operation& operation_of(const HangState& state, const MismatchSide& side) {
   return state.job().digest_of(side.ranks.front())->dump.operations[side.work->operation];
@@ -40,6 +42,8 @@ const char* work_state(const Work& work) {
 void add_sides(const HangState& state, const Mismatch& mismatch, HangVerdict& verdict) {
   for (auto side = mismatch.sides.rbegin(); side != mismatch.sides.rend(); ++side) {
     verdict.sides.push_back(side_of(state, side->ranks, *side->work, work_state(*side->work)));
+    const bool is_largest = std::next(side) == mismatch.sides.rend();
+    if (verdict.evidence.size() >= kMostEvidence && !is_largest) continue;
     const Digest& digest = *state.job().digest_of(side->ranks.front());
     verdict.evidence.push_back({digest.dump.file, std::nullopt,
                                 fmt::format("{}, call {}: {}", ranks_text(side->ranks),
@@ -65,11 +69,11 @@ void explain_count(const HangState& state, const Mismatch& mismatch, HangVerdict
                     group_text(group), shift.by > 0 ? "n" : fmt::format("n + {}", -shift.by),
                     shift.by > 0 ? fmt::format("n + {}", shift.by) : "n");
     const bool proven = shift.matched >= kProvenRun || shift.by_site;
-    verdict.confidence = proven ? Confidence::kCertain : Confidence::kLikely;
+    verdict.confidence = proven && mismatch.is_settled ? Confidence::kCertain : Confidence::kLikely;
     verdict.evidence.push_back(
         {"", std::nullopt,
-         fmt::format("{} calls of rank {} from {} on equal those of rank {} shifted by {}{}",
-                     shift.matched, mismatch.minority.front(), mismatch.seq,
+         fmt::format("{} of rank {} from {} on equal those of rank {} shifted by {}{}",
+                     count_text(shift.matched, "call"), mismatch.minority.front(), mismatch.seq,
                      mismatch.sides.front().ranks.front(), shift.by,
                      shift.by_site ? ", from the same lines" : "")});
   } else {
@@ -94,7 +98,8 @@ void explain_arguments(const HangState& state, const Mismatch& mismatch, HangVer
       "call {} of {}: {} {}, {} {}", mismatch.seq, group_text(group), ranks_have(least.ranks),
       call_text(*state.job().digest_of(least.ranks.front()), *least.work), ranks_text(most.ranks),
       call_text(*state.job().digest_of(most.ranks.front()), *most.work));
-  verdict.confidence = mismatch.minority.empty() ? Confidence::kLikely : Confidence::kCertain;
+  verdict.confidence = mismatch.minority.empty() || !mismatch.is_settled ? Confidence::kLikely
+                                                                         : Confidence::kCertain;
   if (operation_of(state, most).name != operation_of(state, least).name)
     verdict.alternatives.push_back(
         {HangKind::kCountMismatch, mismatch.minority,
@@ -116,7 +121,8 @@ void explain_totals(const HangState& state, const Mismatch& mismatch, HangVerdic
       mismatch.seq, group_text(group), in, out);
   verdict.confidence = Confidence::kCertain;
   for (const Lane& lane : group.lanes)
-    if (const Work* work = lane.find(mismatch.seq))
+    if (const Work* work = lane.find(mismatch.seq);
+        work != nullptr && verdict.evidence.size() < 2 * kMostEvidence)
       verdict.evidence.push_back(
           {lane.digest->dump.file, std::nullopt,
            fmt::format("rank {}: {}", lane.rank, call_text(*lane.digest, *work))});

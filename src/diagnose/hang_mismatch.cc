@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "core/parallel.h"
 
@@ -17,17 +18,6 @@ constexpr int kFarthestShift = 3;
 // So many calls in a row that agree when shifted are no accident (spec 5.2).
 constexpr std::uint32_t kProvenRun = 3;
 
-// The first call from `from` on that both lanes have and that differs.
-std::optional<std::uint32_t> first_difference(const Lane& a, const Lane& b, std::uint32_t from) {
-  const auto works = b.collectives();
-  for (const Work& work : works) {
-    if (work.seq < from) continue;
-    const Work* other = a.find(work.seq);
-    if (other != nullptr && other->signature != work.signature) return work.seq;
-  }
-  return std::nullopt;
-}
-
 // Calls before it were completed by everybody: whatever differed there did not stop the job.
 std::optional<std::uint32_t> first_open(const Group& group) {
   std::optional<std::uint32_t> first;
@@ -40,21 +30,19 @@ std::optional<std::uint32_t> first_open(const Group& group) {
   return first;
 }
 
+// Every call is held against the first member that has it: one lane may be short or cut.
 std::optional<std::uint32_t> first_difference(const Group& group) {
-  const Lane* reference = nullptr;
   const auto open = first_open(group);
   if (!open) return std::nullopt;
   const std::uint32_t from = std::max(group.watermark(), *open);
+  std::unordered_map<std::uint32_t, std::uint64_t> signatures;
   std::optional<std::uint32_t> first;
-  for (const Lane& lane : group.lanes) {
-    if (lane.collectives().empty()) continue;
-    if (reference == nullptr) {
-      reference = &lane;
-      continue;
+  for (const Lane& lane : group.lanes)
+    for (const Work& work : lane.collectives()) {
+      if (work.seq < from || (first && work.seq >= *first)) continue;
+      const auto [known, is_new] = signatures.try_emplace(work.seq, work.signature);
+      if (!is_new && known->second != work.signature) first = work.seq;
     }
-    const auto difference = first_difference(*reference, lane, from);
-    if (difference && (!first || *difference < *first)) first = difference;
-  }
   return first;
 }
 
@@ -183,6 +171,7 @@ std::optional<Mismatch> mismatch_of(const HangState& state, std::size_t g) {
   mismatch.seq = *seq;
   mismatch.sides = sides_of(group, *seq);
   mismatch.minority = minority_of(mismatch.sides);
+  mismatch.is_settled = 2 * mismatch.sides.front().ranks.size() > group.ranks.size();
   mismatch.shift = shift_of_minority(group, mismatch);
   return mismatch;
 }

@@ -28,6 +28,7 @@ struct Mismatch {
   std::uint32_t seq = 0;
   std::vector<MismatchSide> sides = {};  // the largest first
   std::vector<int> minority = {};        // empty: the sides are equally large
+  bool is_settled = true;                // members that are not seen could not change it
   std::optional<Shift> shift = {};       // of the minority against the majority
   // all_to_all: no call differs, but what all send is not what all receive.
   std::optional<std::pair<std::int64_t, std::int64_t>> totals = {};

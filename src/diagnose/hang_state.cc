@@ -96,6 +96,11 @@ bool HangState::is_idle(int rank) const {
   return digest != nullptr && !digest->dump.cut && head(rank) == nullptr;
 }
 
+bool HangState::is_blank(int rank) const {
+  const Digest* digest = job_.digest_of(rank);
+  return digest == nullptr || digest->dump.cut;
+}
+
 CallView HangState::view(std::size_t group, std::uint32_t seq) const {
   CallView view;
   view.group = group;
@@ -120,7 +125,7 @@ CallView HangState::view(std::size_t group, std::uint32_t seq) const {
         view.not_issued.push_back(lane.rank);
         break;
       case CallStanding::kUnknown:
-        (lane.digest == nullptr ? view.no_dump : view.unknown).push_back(lane.rank);
+        (lane.is_complete() ? view.unknown : view.no_dump).push_back(lane.rank);
         break;
     }
   }

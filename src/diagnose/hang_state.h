@@ -17,8 +17,8 @@ struct CallView {
   std::vector<int> pending = {};  // issued, not completed
   std::vector<int> done = {};
   std::vector<int> not_issued = {};
-  std::vector<int> no_dump = {};
-  std::vector<int> unknown = {};      // a cut dump, or lost by the ring
+  std::vector<int> no_dump = {};      // or a cut one that does not reach so far
+  std::vector<int> unknown = {};      // lost by the ring
   const torch::Work* work = nullptr;  // of one member that has it
   int work_rank = -1;
 };
@@ -42,6 +42,8 @@ class HangState {
   // Has a complete dump, and everything that it issued is over.
   bool is_idle(int rank) const;
   bool has_open() const { return !heads_.empty(); }
+  // What it did last is not known: no dump, or a cut one.
+  bool is_blank(int rank) const;
   // The job's group of a work of this rank.
   std::optional<std::size_t> group_of(const torch::Digest& digest, std::uint16_t group) const;
   // Its calls stay open although other members have completed the same synchronising calls.

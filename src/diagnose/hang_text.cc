@@ -79,6 +79,14 @@ std::string ranks_have(const std::vector<int>& ranks) {
   return ranks_text(ranks) + (ranks.size() == 1 ? " has" : " have");
 }
 
+std::string verb(const std::vector<int>& ranks, const std::string& plural) {
+  return ranks.size() == 1 ? plural + "s" : plural;
+}
+
+std::string count_text(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string group_text(const torch::Group& group) {
   std::string text = "group " + (group.name.empty() ? std::string("''") : group.name) + " (";
   if (!group.desc.empty() && group.desc != "undefined") text += group.desc + ", ";

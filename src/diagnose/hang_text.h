@@ -22,5 +22,9 @@ std::string group_text(const torch::Group& group);
 std::string ranks_text(const std::vector<int>& ranks);
 // "rank 3 has", "ranks 3, 7 have"
 std::string ranks_have(const std::vector<int>& ranks);
+// "waits" for one, "wait" for several
+std::string verb(const std::vector<int>& ranks, const std::string& plural);
+// "1 rank", "3 ranks"
+std::string count_text(std::size_t count, const std::string& noun);
 
 }  // namespace comm_probe::diagnose

@@ -19,6 +19,7 @@ struct Timer {
   const char* limit;  // where the line does not tell it
 };
 constexpr Timer kTimers[] = {
+    {JobEvent::kAsyncError, "communicator error", "none: at once"},
     {JobEvent::kTimeout, "op timeout", "600 s unless the group says otherwise"},
     {JobEvent::kHeartbeatLost, "heartbeat", "480 s (600 s before PyTorch 2.5)"},
     {JobEvent::kNcclCompletion, "InfiniBand retries", "7 x 4.3 s = 30 s by default"},
@@ -31,7 +32,8 @@ std::string seconds(double value) { return fmt::format("{:.4g} s", value); }
 FiredTimer fired(const Timer& timer, const JobLine& line) {
   FiredTimer made{timer.name, timer.limit, "", {line.file, line.line, line.text}};
   if (line.limit_ms) made.limit = seconds(static_cast<double>(*line.limit_ms) / 1000);
-  made.what = line.rank ? fmt::format("first seen on rank {}", *line.rank) : "";
+  made.what =
+      line.rank ? fmt::format("first seen on rank {}", *line.rank) : std::string("first seen");
   if (line.seq) made.what += fmt::format(": {} {}", line.op, *line.seq);
   if (line.ran_ms) made.what += ", after " + seconds(static_cast<double>(*line.ran_ms) / 1000);
   if (line.code) made.what += fmt::format(", status {}", *line.code);
@@ -50,14 +52,35 @@ void find_beginning(const HangJudgement& judgement, const torch::Job& job, Timeo
   }
 }
 
+// By the clocks of the lines, where they have one.
+const JobLine* earliest(const JobLines& lines, JobEvent event) {
+  const JobLine* best = nullptr;
+  for (const JobLine* line : lines.of(event))
+    if (best == nullptr || (line->clock_s && (!best->clock_s || *line->clock_s < *best->clock_s)))
+      best = line;
+  return best;
+}
+
+// An error that a communicator reported before any time-out is where it began.
+std::string before_text(const JobLines& lines, const JobLine& timeout) {
+  const JobLine* error = earliest(lines, JobEvent::kAsyncError);
+  if (error == nullptr || !error->clock_s || !timeout.clock_s ||
+      *error->clock_s >= *timeout.clock_s)
+    return "";
+  return fmt::format("; {} before that a communicator{} reported an error ({}:{})",
+                     seconds(*timeout.clock_s - *error->clock_s),
+                     error->rank ? fmt::format(" of rank {}", *error->rank) : "", error->file,
+                     error->line);
+}
+
 void add_reasons(const torch::Job& job, const JobLines& lines, TimeoutStory& story) {
-  const JobLine* timeout = lines.first(JobEvent::kTimeout);
+  const JobLine* timeout = earliest(lines, JobEvent::kTimeout);
   if (timeout != nullptr && timeout->ran_ms) {
     story.seconds_to_fire = static_cast<double>(*timeout->ran_ms) / 1000;
     story.why.push_back(fmt::format(
         "the watchdog counts from the enqueue: the call stood for {} before the first line was "
-        "printed; nothing is reported earlier",
-        seconds(*story.seconds_to_fire)));
+        "printed{}",
+        seconds(*story.seconds_to_fire), before_text(lines, *timeout)));
   }
   if (timeout != nullptr && timeout->enqueued && timeout->seq && *timeout->enqueued > *timeout->seq)
     story.why.push_back("calls queued behind it time out too: their own lines say nothing new");
@@ -71,7 +94,9 @@ void add_reasons(const torch::Job& job, const JobLines& lines, TimeoutStory& sto
         "status 12 comes when the NIC has used up its retries; a lost packet shows nothing before");
   if (timeout == nullptr && story.timers.empty() && !job.digests.empty())
     story.why.push_back(
-        "no log says that a timer fired: give the logs of the ranks beside the dumps");
+        lines.logs.empty()
+            ? "no log was given: the logs of the ranks, beside the dumps, tell which timer fired"
+            : "none of the given logs says that a timer fired");
 }
 
 }  // namespace
@@ -80,8 +105,11 @@ TimeoutStory explain_timeout(const HangJudgement& judgement, const torch::Job& j
                              const JobLines& lines) {
   TimeoutStory story;
   for (const Timer& timer : kTimers)
-    if (const JobLine* line = lines.first(timer.event)) story.timers.push_back(fired(timer, *line));
-  find_beginning(judgement, job, story);
+    if (const JobLine* line = earliest(lines, timer.event))
+      story.timers.push_back(fired(timer, *line));
+  const bool is_moving =
+      judgement.verdict.kind == HangKind::kHealthy || judgement.verdict.kind == HangKind::kSlow;
+  if (!is_moving) find_beginning(judgement, job, story);
   add_reasons(job, lines, story);
   return story;
 }

@@ -87,8 +87,8 @@ void Graph::add_messages(std::size_t number, const Work& work) {
     const int partner = is_sender ? message->to : message->from;
     const MessageEnd& other = is_sender ? message->receive : message->send;
     if (partner == rank) continue;
-    const bool has_dump = state_.job().digest_of(partner) != nullptr;
-    if (!has_dump && !options_.follow_missing) continue;
+    const bool is_known = other.work != nullptr || !state_.is_blank(partner);
+    if (!is_known && !options_.follow_missing) continue;
     if (other.work != nullptr) {
       const Head* head = state_.head(partner);
       if (head == nullptr || head->work == other.work) continue;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/finding_table.h"
+#include "torch/placement.h"
 
 namespace comm_probe::torch {
 
@@ -119,35 +120,36 @@ std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests,
   return kept;
 }
 
-std::int64_t longest_timeout_ns(const std::vector<DigestPointer>& digests) {
-  std::int64_t longest_ms = 0;
+// What a stall and different time-outs can explain; more apart than this are two runs.
+std::int64_t longest_stall_ns(const std::vector<DigestPointer>& digests) {
+  constexpr std::int64_t kAtLeastMs = 3'600'000;
+  std::int64_t longest_ms = kAtLeastMs;
   for (const DigestPointer& digest : digests)
     for (const Work& work : digest->works)
-      longest_ms = std::max<std::int64_t>(longest_ms, work.timeout_ms);
+      longest_ms = std::max<std::int64_t>(longest_ms, 2 * std::int64_t{work.timeout_ms});
   return longest_ms * 1'000'000;
 }
 
-// A file of an older run among fresh ones: a rank that stands still is at most some time-outs
-// behind the others, because they stop soon after it. Hosts whose clocks differ by less do not
-// matter.
-void leave_out_stale(std::vector<DigestPointer>& digests, std::vector<core::Caveat>& caveats) {
-  constexpr std::int64_t kSlackNs = 60'000'000'000;
+std::vector<DigestPointer> of_one_run(std::vector<DigestPointer> digests, Job& job) {
   std::vector<std::int64_t> times;
   for (const DigestPointer& digest : digests)
     if (digest->last_time_ns > 0) times.push_back(digest->last_time_ns);
-  if (times.size() < 3) return;
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                   times.end());
-  const std::int64_t oldest = times[times.size() / 2] - 2 * longest_timeout_ns(digests) - kSlackNs;
+  if (times.size() < 2) return digests;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  const std::int64_t longest = longest_stall_ns(digests);
   std::erase_if(digests, [&](const DigestPointer& digest) {
-    if (digest->last_time_ns == 0 || digest->last_time_ns >= oldest) return false;
-    caveats.push_back(core::make_caveat(
+    if (digest->last_time_ns == 0 || *middle - digest->last_time_ns <= longest) return false;
+    job.caveats.push_back(core::make_caveat(
         "hang.dump-stale",
-        fmt::format("rank {}: {} ends {:.0f} s before the others", digest->rank, digest->dump.file,
-                    static_cast<double>(oldest + kSlackNs - digest->last_time_ns) / 1e9),
-        "it belongs to an older run and was left out"));
+        fmt::format("{}: its last call is {:.1f} h older than those of the others",
+                    digest->dump.file,
+                    static_cast<double>(*middle - digest->last_time_ns) / 3.6e12),
+        fmt::format("the dump was left out: rank {} wrote none in this run", digest->rank)));
+    job.stale.push_back(digest->rank);
     return true;
   });
+  return digests;
 }
 
 class Alignment {
@@ -283,6 +285,13 @@ void Alignment::name_ranks() {
   std::set<int> ranks;
   for (const auto& digest : job_.digests) ranks.insert(digest->rank);
   for (const Group& group : job_.groups) ranks.insert(group.ranks.begin(), group.ranks.end());
+  ranks.insert(job_.stale.begin(), job_.stale.end());
+  // No dump lists the members of a group: then ranks count from 0.
+  const bool all_inferred =
+      !job_.groups.empty() && std::all_of(job_.groups.begin(), job_.groups.end(),
+                                          [](const Group& group) { return group.ranks_inferred; });
+  if (all_inferred && !ranks.empty() && *ranks.rbegin() < 65536)
+    for (int rank = 0; rank < *ranks.rbegin(); ++rank) ranks.insert(rank);
   job_.ranks.assign(ranks.begin(), ranks.end());
   for (const int rank : job_.ranks)
     if (job_.digest_of(rank) == nullptr) job_.missing.push_back(rank);
@@ -292,8 +301,10 @@ void Alignment::name_ranks() {
 
 Job align(std::vector<DigestPointer> digests) {
   Job job;
-  job.digests = one_each(std::move(digests), job.caveats);
-  leave_out_stale(job.digests, job.caveats);
+  Placement placement = place(std::move(digests));
+  job.caveats = std::move(placement.caveats);
+  job.unplaced = std::move(placement.unplaced);
+  job.digests = of_one_run(one_each(std::move(placement.placed), job.caveats), job);
   Alignment(job).run();
   return job;
 }

@@ -59,13 +59,17 @@ struct Job {
   std::vector<Group> groups = {};
   std::vector<int> ranks = {};    // every rank that any dump names, sorted
   std::vector<int> missing = {};  // of those, the ones without a dump
+  std::vector<int> stale = {};    // of the missing ones: a dump of an older run lies there
+  // Dumps of which nobody knows the rank: not compared.
+  std::vector<std::shared_ptr<const Digest>> unplaced = {};
   std::vector<core::Caveat> caveats = {};
 
   const Digest* digest_of(int rank) const;
 };
 
 // `digests` in any order; several of one rank: the pickle wins over the JSON, the later over the
-// earlier, and a caveat says so.
+// earlier, and a caveat says so. A dump whose calls all lie far before those of the others is of an
+// older run and left out.
 Job align(std::vector<std::shared_ptr<const Digest>> digests);
 
 }  // namespace comm_probe::torch

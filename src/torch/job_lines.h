@@ -7,9 +7,11 @@
 //    Timeout(ms)=15000) ran for 15086 milliseconds before timing out."
 //   -> kTimeout, rank 3, seq 32, op all_reduce, 8192 elements in and out, limit 15000, ran 15086
 //
-// `rank` is the global rank ("[rank3]:" or the name of the file); the rank inside of brackets is
-// that of the group and not used. Patterns and versions: spec flight-recorder 3.3 and 7. Python
-// tracebacks in the same text are kept beside them.
+// `rank` is the global rank: of "[rank3]:", else of the only rank that the file's lines name, else
+// of the name of the file; a launcher or a kernel writes about other ranks, there only the line
+// itself counts. The rank inside of brackets is that of the group and not used. Patterns and
+// versions: spec flight-recorder 3.3 and 7. Python tracebacks in the same text are kept
+// beside them.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +30,15 @@ enum class JobEvent {
   kTimeout,         // the watchdog's, with the work
   kWatchdogStatus,  // last enqueued and completed of one group
   kDumpSignal,      // the same of the first group, on a rank that was asked to dump
+  kDumpStarted,     // when a dump was taken: on a time-out, or asked for by the pipe
   kDumpWritten,
   kAsyncError,     // of a communicator
   kHeartbeatLost,  // the watchdog thread itself is stuck
   kGilHeld,
   kStoreWait,     // a communicator's id was never published
   kUnbatchedP2p,  // a two-rank communicator is about to be made
+  kException,     // the last line of a Python traceback: the program's own error
+  kTerminating,   // PyTorch ends the process after a dump
   kEndedNormally,
   kDesyncLagging,   // TORCH_NCCL_DESYNC_DEBUG: ranks that did not join
   kFingerprint,     // TORCH_DISTRIBUTED_DEBUG=DETAIL: two ranks differ
@@ -53,9 +58,15 @@ struct JobLine {
   std::optional<int> rank = {};  // global
   std::optional<int> peer = {};  // kFingerprint: the other rank; kDesyncLagging: one of the ranks
   std::vector<int> ranks = {};   // that the line lists
-  std::string group = {};        // name of the group, where the line tells it
-  std::string op = {};           // in the words of a dump: "all_reduce"
-  std::string other_op = {};     // kFingerprint
+  std::optional<int> local_rank = {};  // a launcher's, of one host
+  std::string host = {};               // that a launcher names, or the peer of a completion error
+  // kException: its words; kFingerprint: the arguments; kRasMismatch: the counts;
+  // kNcclCompletion: the adapter
+  std::string what = {};
+  std::string other_what = {};  // kFingerprint
+  std::string group = {};       // name of the group, where the line tells it
+  std::string op = {};          // in the words of a dump: "all_reduce"
+  std::string other_op = {};    // kFingerprint
   std::optional<std::int64_t> seq = {};
   std::optional<std::int64_t> elements_in = {};
   std::optional<std::int64_t> elements_out = {};
@@ -89,6 +100,8 @@ struct JobLines {
 
   std::vector<const JobLine*> of(JobEvent event) const;
   const JobLine* first(JobEvent event, std::optional<int> rank = {}) const;
+  // Something went wrong: a time-out, an error, a process that ended.
+  bool tell_of_trouble() const;
 };
 
 // Line by line, for who reads the same text for something else too.
@@ -102,7 +115,7 @@ class JobLineReader {
   void add(const core::Line& line);
   // Lines and exceptions that were found so far.
   std::size_t found() const { return lines_.lines.size() + lines_.exceptions.size(); }
-  JobLines finish() { return std::move(lines_); }
+  JobLines finish();
 
  private:
   class Parser;

@@ -1,0 +1,15 @@
+// Which rank wrote a file, by its name? The number behind "rank" counts, wherever it stands; else
+// the last number of the name, before the endings that tools add; else the last number of the
+// folder. A name is a claim, no proof: align() holds it against the groups inside of the dump.
+//
+//   "nccl_trace_rank_3.20251129.gz" -> 3, "dump_12.bin" -> 12, "host4/dump" -> 4, "dump" -> none
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace comm_probe::torch {
+
+std::optional<int> rank_of_name(std::string_view path);
+
+}  // namespace comm_probe::torch
