@@ -171,8 +171,8 @@ std::optional<HangVerdict> from_desync(const JobLines& lines) {
   return verdict;
 }
 
-// The JSON report names the ranks behind. Operations are launched by the host, so a lower count is a
-// rank that does not come; one query may catch a job that moves.
+// The JSON report names the ranks behind. Operations are launched by the host, so a lower count is
+// a rank that does not come; one query may catch a job that moves.
 HangVerdict from_ras_counts(const JobLine& line) {
   HangVerdict verdict =
       verdict_of(HangKind::kRankDeadOrStuck,

@@ -162,7 +162,8 @@ bool is_foreign(const JobLine& timeout, const torch::Job& job) {
 void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& lines) {
   HangVerdict& verdict = judgement.verdict;
   if (verdict.kind == HangKind::kHealthy) return;
-  if (!lines.logs.empty() && is_young_by_logs(HangState(job), lines)) {
+  const bool is_quiet = !lines.logs.empty() && !lines.tell_of_trouble();
+  if (is_quiet && is_young_by_logs(HangState(job), lines)) {
     verdict = as_moving(std::move(verdict),
                         "the logs of all ranks tell of no time-out and no error, and no call was "
                         "old when the dumps were taken");
