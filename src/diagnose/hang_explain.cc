@@ -286,6 +286,7 @@ HangVerdict explain_missing(const HangState& state, const std::vector<int>& rank
   verdict.kind = HangKind::kRankDeadOrStuck;
   verdict.culprits = ranks;
   verdict.victims = victims_of(state, ranks);
+  std::size_t members = 0;
   if (const auto key = owed_call(state, ranks)) {
     set_call(state, verdict, *key);
     const CallView& call = state.call(key->first, key->second);
