@@ -225,7 +225,8 @@ HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) 
        "py-spy, or the end of its log: has it left its loop, with fewer steps than the others?"}};
   const std::string who = ranks_text(ranks);
   verdict.next = {fmt::format("py-spy dump --pid PID on the host of {}: where is it?", who),
-                  fmt::format("the log of {} and dmesg of its host: traceback, OOM, Xid", who)};
+                  fmt::format("the log of {} and dmesg of {}: traceback, OOM, Xid", who,
+                              ranks.size() == 1 ? "its host" : "their hosts")};
   return verdict;
 }
 

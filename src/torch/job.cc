@@ -114,7 +114,10 @@ std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests,
       caveats.push_back(
           core::make_caveat("hang.rank-twice",
                             fmt::format("rank {}: {} is left out", digest->rank, digest->dump.file),
-                            fmt::format("{} is newer and was used", kept.back()->dump.file)));
+                            fmt::format("{} {}was used", kept.back()->dump.file,
+                                        kept.back()->last_time_ns > digest->last_time_ns
+                                            ? "is newer and "
+                                            : "ends at the same time and ")));
     if (!is_second) kept.push_back(std::move(digest));
   }
   return kept;
