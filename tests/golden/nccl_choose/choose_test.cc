@@ -1,6 +1,7 @@
 // `nccl choose` through the program: rows, crossovers, what forcing costs, one line per refusal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -142,7 +143,8 @@ TEST(NcclChoose, ForcedRingOnKnownMachines) {
 // The catalog's own machine, written once.
 std::string dgx_h100() {
   static const std::string file = [] {
-    const std::string path = testing::TempDir() + "/choose_dgx_h100.xml";
+    const std::string path =
+        testing::TempDir() + "/choose_dgx_h100_" + std::to_string(::getpid()) + ".xml";
     std::ofstream(path) << run_binary({"machines", "dgx-h100", "--topo"}).out;
     return path;
   }();
@@ -179,7 +181,8 @@ std::vector<TunerLine> tuner_lines(const std::string& file) {
 // The file covers every function and size without a gap, and says at each of our sizes what
 // `choose` says.
 TEST(NcclChoose, TheTunerFileIsTheChoice) {
-  const std::string file = testing::TempDir() + "/nccl_tuner.conf";
+  const std::string file =
+      testing::TempDir() + "/nccl_tuner_" + std::to_string(::getpid()) + ".conf";
   const json rows = choose({"all_reduce", "--nodes", "4", "-e", "2G", "--tuner", file});
   const auto lines = tuner_lines(file);
   std::map<std::string, std::uint64_t> next;
@@ -207,7 +210,8 @@ TEST(NcclChoose, TheTunerFileIsTheChoice) {
 // ignored. NVLink SHARP cannot average: such calls need a line behind it.
 TEST(NcclChoose, EveryCallFindsATunerLine) {
   const std::string xml = dgx_h100();
-  const std::string file = testing::TempDir() + "/nccl_tuner_nvls.conf";
+  const std::string file =
+      testing::TempDir() + "/nccl_tuner_nvls_" + std::to_string(::getpid()) + ".conf";
   const json rows = choose({"all_reduce", "--nodes", "4", "-o", "avg", "--tuner", file}, 0, xml);
   std::ifstream stream(file);
   bool has_nvls = false;

@@ -1,6 +1,7 @@
 // `nccl plan` through the program: the JSON of the contract, exit statuses, one line per refusal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -73,7 +74,8 @@ TEST(NcclPlan, SettingsThatItCannotTakeIn) {
 }
 
 std::string machine_file(const std::string& name) {
-  const std::string path = testing::TempDir() + "/plan_" + name + ".xml";
+  const std::string path =
+      testing::TempDir() + "/plan_" + name + "_" + std::to_string(::getpid()) + ".xml";
   std::ofstream(path) << run_binary({"machines", name, "--topo"}).out;
   return path;
 }
