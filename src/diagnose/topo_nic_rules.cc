@@ -62,6 +62,8 @@ std::optional<RuleAnswer> not_applicable(const Survey& survey, const std::vector
     if (survey.is_whole_machine()) return RuleAnswer{.idle = "no GPU"};
     return RuleAnswer{.unknown = "it shows no GPU"};
   }
+  if (nics.empty() && !survey.of(Kind::kNic).empty())
+    return RuleAnswer{.idle = "no NIC with RDMA: NCCL drives them by sockets, from host memory"};
   if (nics.empty()) return RuleAnswer{.unknown = "it shows no NIC"};
   if (survey.roads.empty() || is_cut(survey, nics))
     return RuleAnswer{.unknown = "pairs of GPU and NIC are missing"};
@@ -94,7 +96,7 @@ std::string consequence(const Survey& survey, const std::vector<int>& far,
   std::vector<int> left;
   for (const int gpu : far) (is_relayed(survey, gpu, nics) ? relayed : left).push_back(gpu);
   const char* kRelayed =
-      "by default only an NVLink neighbour beside a NIC gives {} GPUDirect RDMA "
+      "by default only an NVLink neighbour beside a NIC can give {} GPUDirect RDMA "
       "(PXN)";
   const char* kLeft = "NCCL uses no GPUDirect RDMA {} by default";
   if (left.empty()) return fmt::format(fmt::runtime(kRelayed), "them");

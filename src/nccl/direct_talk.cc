@@ -30,10 +30,12 @@ Hindrance acs_of(const HostFacts& facts) {
   if (redirecting == 0)
     return {"PCIe ACS", Passage::kClear,
             fmt::format("none of {} bridges redirects peer traffic", known)};
-  return {"PCIe ACS", Passage::kHindered,
-          fmt::format("{} of {} bridges redirect peer traffic: what should stay below a switch "
-                      "goes up to the root complex",
-                      redirecting, known)};
+  return {
+      "PCIe ACS", Passage::kHindered,
+      fmt::format("{} of {} bridges redirect peer traffic: what passes {} and should stay below "
+                  "a switch goes up to the root complex",
+                  redirecting, known, redirecting == 1 ? "it" : "them"),
+      redirecting == known ? "" : fmt::format("{} of {} bridges", redirecting, known)};
 }
 
 Hindrance iommu_of(const HostFacts& facts) {
@@ -79,7 +81,8 @@ const char* passage_name(Passage passage) {
 
 Passage DirectTalk::passage(PathType distance) const {
   if (!is_over_pcie(distance)) return Passage::kClear;
-  const Passage by_acs = is_below_a_switch(distance) ? acs.passage : Passage::kClear;
+  const Passage of_pair = acs.partly.empty() ? acs.passage : Passage::kUnknown;
+  const Passage by_acs = is_below_a_switch(distance) ? of_pair : Passage::kClear;
   for (const Passage worst : {Passage::kHindered, Passage::kUnknown})
     if (by_acs == worst || iommu.passage == worst) return worst;
   return Passage::kClear;
@@ -88,6 +91,8 @@ Passage DirectTalk::passage(PathType distance) const {
 std::string DirectTalk::clause(PathType distance) const {
   const Passage whole = passage(distance);
   if (whole == Passage::kClear) return "";
+  if (whole == Passage::kUnknown && is_below_a_switch(distance) && !acs.partly.empty())
+    return fmt::format("ACS stands in the way of what passes {}", acs.partly);
   std::string names;
   if (is_below_a_switch(distance) && acs.passage == whole) names = "ACS";
   if (iommu.passage == whole) names += names.empty() ? "IOMMU" : ", IOMMU";

@@ -27,6 +27,7 @@ struct Hindrance {
   std::string what = {};  // "PCIe ACS"
   Passage passage = Passage::kUnknown;
   std::string reason = {};
+  std::string partly = {};  // "1 of 8 bridges": hindered there only, and not known for one pair
 };
 
 struct DirectTalk {

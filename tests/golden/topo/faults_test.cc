@@ -159,7 +159,7 @@ TEST(Faults, FarGpusAreToldApart) {
       check({"\tGPU0\tGPU1\tGPU2\tmlx5_0\nGPU0\tX\tNV4\tSYS\tSYS\nGPU1\tNV4\tX\tSYS\tPIX\n"
              "GPU2\tSYS\tSYS\tX\tSYS\nmlx5_0\tSYS\tPIX\tSYS\tX\n"});
   const std::string text = far.finding("topo.gpu-nic-far")["summary"];
-  EXPECT_THAT(text, HasSubstr("gives GPU0 GPUDirect RDMA (PXN)"));
+  EXPECT_THAT(text, HasSubstr("can give GPU0 GPUDirect RDMA (PXN)"));
   EXPECT_THAT(text, HasSubstr("no GPUDirect RDMA on GPU2"));
 }
 
@@ -249,6 +249,28 @@ TEST(Faults, PolicySaysWhatWasNotRead) {
   EXPECT_EQ(on.policy("PCIe ACS")["outcome"], "hindered");
   EXPECT_THAT(on.policy("GPUDirect RDMA")["reason"].get<std::string>(),
               HasSubstr("but ACS stands in the way"));
+}
+
+// One bridge of two: no GPU can be told from the others, so none is said to be hindered.
+TEST(Faults, AcsOfSomeBridgesAccusesNoPair) {
+  const Checked some = check({dgx(),
+                              "\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+ CmpltRedir+ "
+                              "UpstreamFwd+ EgressCtrl- DirectTrans-\n"
+                              "\t\tACSCtl:\tSrcValid- TransBlk- ReqRedir- CmpltRedir- "
+                              "UpstreamFwd- EgressCtrl- DirectTrans-\n"});
+  EXPECT_EQ(some.policy("PCIe ACS")["outcome"], "hindered");
+  const std::string reason = some.policy("GPUDirect RDMA")["reason"].get<std::string>();
+  EXPECT_THAT(reason, HasSubstr("ACS stands in the way of what passes 1 of 2 bridges"));
+  EXPECT_THAT(reason, Not(HasSubstr("but ACS")));
+}
+
+// NICs that are there and cannot do RDMA are not called absent.
+TEST(Faults, NicsWithoutRdmaAreNotAbsent) {
+  const BinaryRun run =
+      run_binary({"topo", "check", "--from",
+                  std::string(COMM_PROBE_SOURCE_DIR) + "/tests/machines/h200x2-vm.tar.gz"});
+  EXPECT_THAT(run.out, Not(HasSubstr("it shows no NIC"))) << run;
+  EXPECT_THAT(run.out, HasSubstr("no NIC with RDMA")) << run;
 }
 
 TEST(Faults, PlanGivesTheReasonOfEveryPair) {
