@@ -1,6 +1,10 @@
 // Golden rows of chapters 2 and 3 that `topo show` answers with its table of links and `calc path`
 // with what it says of queue pairs, and the count of all rows: none is without an answer of a
 // command. Rows that are no figures of golden.tsv (ranges, settings, claims) stand here as text.
+// g++ 12 finds uninitialized memory in its own <regex> where a sanitizer has changed the code.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
