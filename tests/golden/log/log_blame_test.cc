@@ -206,9 +206,11 @@ TEST(LogBlame, EveryFindingSaysWhatToDoNext) {
         "connecting to address with family 0 is neither AF_INET(2) nor AF_INET6(10)",
         "Call to ibv_open_device failed",
         "Trying to send to self without a matching recv",
-        "Something that nobody has seen before"})
-    for (const json& finding : judged(healthy() + warning(1, told)).at("findings"))
+        "Something that nobody has seen before"}) {
+    const json document = judged(healthy() + warning(1, told));
+    for (const json& finding : document.at("findings"))
       EXPECT_FALSE(finding.at("next").empty()) << finding;
+  }
 }
 
 TEST(LogBlame, AcsIsNoGuessWithoutRdma) {
