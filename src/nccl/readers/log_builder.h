@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -14,6 +15,10 @@
 #include "nccl/readers/log_scan.h"
 
 namespace comm_probe::nccl {
+
+// The same search result, the same choice; how often and where it was printed does not count.
+bool same_traits(const LogGraph& a, const LogGraph& b);
+bool same_choice(const LogChoice& a, const LogChoice& b);
 
 class LogBuilder {
  public:
@@ -140,7 +145,7 @@ class LogBuilder {
   void check_order(std::uint64_t number, const LogRank& rank);
   bool read_old_choice(LogScan scan);  // "1024 Bytes -> Algo 1 proto 2 time 13.4"
 
-  // --- log_problems.cc
+  // --- log_problem_lines.cc
   void read_warning();
   bool read_notice(LogScan scan);
   bool read_code(LogScan scan);  // "init.cc:497 -> 5"
@@ -160,6 +165,8 @@ class LogBuilder {
   std::unordered_map<std::string, int> comm_index_ = {};
   std::unordered_map<std::string, int> rank_index_ = {};  // by process and pointer
   std::unordered_map<int, int> last_rank_ = {};           // by process
+  // By size and rank: how many communicators without a name this rank has been in.
+  std::map<std::pair<int, int>, int> next_turn_ = {};
   std::vector<RankState> rank_states_ = {};
   std::unordered_map<int, CallWindow> windows_ = {};  // by communicator
   std::unordered_map<int, LastCall> last_call_ = {};  // by process

@@ -21,12 +21,6 @@ void add_counted(std::vector<Fact>& into, std::vector<Fact>&& from, Same same) {
   }
 }
 
-bool same_graph(const LogGraph& a, const LogGraph& b) {
-  return a.pattern == b.pattern && a.cross_nic == b.cross_nic && a.channels == b.channels &&
-         a.bw_intra == b.bw_intra && a.bw_inter == b.bw_inter && a.type_intra == b.type_intra &&
-         a.type_inter == b.type_inter && a.same_channels == b.same_channels;
-}
-
 void add_edges(std::vector<LogEdges>& into, std::vector<LogEdges>&& from) {
   for (LogEdges& edges : from) {
     const auto found = std::find_if(into.begin(), into.end(), [&](const LogEdges& other) {
@@ -52,14 +46,11 @@ void merge(LogComm& into, LogComm&& from) {
     into.is_single = from.is_single;
   }
   into.trees.merge(from.trees);
-  add_counted(into.graphs, std::move(from.graphs), same_graph);
+  add_counted(into.graphs, std::move(from.graphs), same_traits);
   add_edges(into.edges, std::move(from.edges));
   if (into.tuning.cells == 0) into.tuning = std::move(from.tuning);
   if (into.thresholds.empty()) into.thresholds = std::move(from.thresholds);
-  add_counted(into.choices, std::move(from.choices), [](const LogChoice& a, const LogChoice& b) {
-    return a.function == b.function && a.bytes == b.bytes && a.algorithm == b.algorithm &&
-           a.protocol == b.protocol && a.channels == b.channels;
-  });
+  add_counted(into.choices, std::move(from.choices), same_choice);
   into.calls += from.calls;
   if (from.longest_init_s > into.longest_init_s) {
     into.longest_init_s = from.longest_init_s;
@@ -72,6 +63,17 @@ void merge(LogComm& into, LogComm&& from) {
 }
 
 }  // namespace
+
+bool same_traits(const LogGraph& a, const LogGraph& b) {
+  return a.pattern == b.pattern && a.cross_nic == b.cross_nic && a.channels == b.channels &&
+         a.bw_intra == b.bw_intra && a.bw_inter == b.bw_inter && a.type_intra == b.type_intra &&
+         a.type_inter == b.type_inter && a.same_channels == b.same_channels;
+}
+
+bool same_choice(const LogChoice& a, const LogChoice& b) {
+  return a.bytes == b.bytes && a.function == b.function && a.algorithm == b.algorithm &&
+         a.protocol == b.protocol && a.channels == b.channels;
+}
 
 // "comm 0x55 rank 2 nranks 8 cudaDev 2 nvmlDev 2 busId cb000 commId 0x9c86 - Init START"
 struct LogBuilder::CommWords {
@@ -161,13 +163,11 @@ int LogBuilder::named_comm(const CommWords& words) {
 }
 
 int LogBuilder::comm_without_id(const CommWords& words) {
-  for (int turn = 0;; ++turn) {
-    const std::string key = std::to_string(words.size) + '#' + std::to_string(turn);
-    const auto [found, is_new] = comm_index_.emplace(key, -1);
-    if (is_new) found->second = new_comm();
-    const auto taken = rank_index_.emplace(key + '.' + std::to_string(words.rank), -1);
-    if (taken.second) return found->second;
-  }
+  const int turn = next_turn_[{words.size, words.rank}]++;
+  const auto [found, is_new] =
+      comm_index_.emplace(std::to_string(words.size) + '#' + std::to_string(turn), -1);
+  if (is_new) found->second = new_comm();
+  return found->second;
 }
 
 void LogBuilder::join(int into, int from) {

@@ -13,12 +13,6 @@ constexpr std::size_t kMostRingNumbers = 1 << 24;
 constexpr std::size_t kMostTreeLinks = 1 << 22;
 constexpr int kMostChannelNumber = 1024;
 
-bool same_traits(const LogGraph& a, const LogGraph& b) {
-  return a.pattern == b.pattern && a.cross_nic == b.cross_nic && a.channels == b.channels &&
-         a.bw_intra == b.bw_intra && a.bw_inter == b.bw_inter && a.type_intra == b.type_intra &&
-         a.type_inter == b.type_inter && a.same_channels == b.same_channels;
-}
-
 // "4/-1/-1": as many as there are.
 std::array<int, 3> children(LogScan& scan) {
   std::array<int, 3> down = {-1, -1, -1};

@@ -239,7 +239,6 @@ void LogBuilder::add_problem(const LogPattern& pattern) {
     problem.role = pattern.role;
     problem.key = std::move(key);
     problem.first = here();
-    problem.time = log_time(line_.prefix);
   }
   LogProblem& problem = log_.problems[index(found->second)];
   ++problem.count;

@@ -110,9 +110,7 @@ bool LogBuilder::read_choice(std::string_view function, LogScan scan) {
   }
   LogComm& of = comm();
   for (LogChoice& known : of.choices)
-    if (known.bytes == choice.bytes && known.function == choice.function &&
-        known.algorithm == choice.algorithm && known.protocol == choice.protocol &&
-        known.channels == choice.channels) {
+    if (same_choice(known, choice)) {
       ++known.count;
       return true;
     }
@@ -135,8 +133,6 @@ bool LogBuilder::read_old_choice(LogScan scan) {
     choice.algorithm = static_cast<Algorithm>(*algorithm);
   if (*protocol >= 0 && index(*protocol) < kProtocols)
     choice.protocol = static_cast<Protocol>(*protocol);
-  choice.count = 1;
-  choice.first = here();
   LogComm& of = comm();
   const auto same = [&](const LogChoice& known) {
     return known.bytes == choice.bytes && known.algorithm == choice.algorithm &&
@@ -145,8 +141,11 @@ bool LogBuilder::read_old_choice(LogScan scan) {
   if (const auto known = std::find_if(of.choices.begin(), of.choices.end(), same);
       known != of.choices.end())
     ++known->count;
-  else if (of.choices.size() < kMostChoices)
+  else if (of.choices.size() < kMostChoices) {
+    choice.count = 1;
+    choice.first = here();
     of.choices.push_back(std::move(choice));
+  }
   return true;
 }
 
@@ -191,8 +190,9 @@ void LogBuilder::check_order(std::uint64_t number, const LogRank& rank) {
   const auto text = [](const LastCall& call) {
     return std::to_string(call.comm) + '#' + std::to_string(call.number);
   };
-  std::string key = text(before) + '<' + text(last);
-  if (const auto other = orders_.find(text(last) + '<' + text(before));
+  const std::string earlier = text(before), later = text(last);
+  std::string key = earlier + '<' + later;
+  if (const auto other = orders_.find(later + '<' + earlier);
       other != orders_.end() && other->second.process != rank.process &&
       log_.inversions.size() < kMostDisagreements)
     log_.inversions.push_back({{before.comm, rank.comm},
@@ -217,7 +217,7 @@ void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& ran
   if (state.disagrees || state.ordinal > 255) return;
   CallWindow& window = windows_[rank.comm];
   const std::uint64_t key = number * 256 + state.ordinal;
-  const auto [found, is_new] = window.calls.emplace(key, Call{});
+  const auto [found, is_new] = window.calls.try_emplace(key);
   if (is_new) {
     found->second = call;
     found->second.rank = rank.rank;
@@ -232,7 +232,8 @@ void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& ran
   }
   const Call& other = found->second;
   if (other.rank == rank.rank) return;
-  LogDisagreement differs = {number, "", rank.rank, "", "", other.rank, here(), other.at};
+  // Nearly all calls agree: the places are copied only for those that do not.
+  LogDisagreement differs = {number, "", rank.rank, "", "", other.rank, {}, {}};
   const auto compare = [&](const char* what, std::int64_t a, std::int64_t b) {
     if (!differs.what.empty() || a == b) return;
     differs.what = what;
@@ -248,6 +249,8 @@ void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& ran
   compare("datatype", call.datatype, other.datatype);
   compare("root", call.root, other.root);
   if (differs.what.empty()) return;
+  differs.at = here();
+  differs.other_at = other.at;
   state.disagrees = true;
   auto& all = log_.comms[index(rank.comm)].disagreements;
   if (all.size() < kMostDisagreements) all.push_back(std::move(differs));
