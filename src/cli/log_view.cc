@@ -132,7 +132,6 @@ struct CommRow {
   std::size_t comms = 0;
   std::uint64_t seen = 0;
   std::uint64_t complete = 0;
-  std::uint64_t calls = 0;
   double longest_init_s = 0;
   const LogComm* example = nullptr;
 };
@@ -149,7 +148,6 @@ std::vector<CommRow> comm_rows(const DebugLog& log) {
     ++row.comms;
     row.seen += static_cast<std::uint64_t>(comm.ranks_seen);
     row.complete += complete[i];
-    row.calls += comm.calls;
     row.longest_init_s = std::max(row.longest_init_s, comm.longest_init_s);
     if (row.example == nullptr || comm.edges.size() > row.example->edges.size())
       row.example = &comm;

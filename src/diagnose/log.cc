@@ -89,17 +89,18 @@ bool uses_rdma(const DebugLog& log) {
 }
 
 std::vector<int> silent_ranks(const DebugLog& log) {
+  std::vector<std::vector<int>> silent_of(log.comms.size());
+  for (const nccl::LogRank& rank : log.ranks) {
+    const nccl::LogProcess& process = log.processes[static_cast<std::size_t>(rank.process)];
+    if (process.warnings == 0 && process.code == 0)
+      silent_of[static_cast<std::size_t>(rank.comm)].push_back(rank.rank);
+  }
   for (std::size_t i = 0; i < log.comms.size(); ++i) {
     const nccl::LogComm& comm = log.comms[i];
     if (comm.size < 3 || comm.ranks_seen < comm.size) continue;
-    std::vector<int> silent;
-    for (const nccl::LogRank& rank : log.ranks) {
-      const nccl::LogProcess& process = log.processes[static_cast<std::size_t>(rank.process)];
-      if (rank.comm == static_cast<int>(i) && process.warnings == 0 && process.code == 0)
-        silent.push_back(rank.rank);
-    }
+    std::vector<int>& silent = silent_of[i];
     if (!silent.empty() && silent.size() <= 8 && 2 * static_cast<int>(silent.size()) < comm.size)
-      return silent;
+      return std::move(silent);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "core/finding_table.h"
 #include "diagnose/log_rules.h"
+#include "nccl/setting_catalog.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -31,12 +32,6 @@ template <class Words>
 bool begins_with_any(std::string_view text, const Words& words) {
   return std::any_of(words.begin(), words.end(),
                      [&](std::string_view word) { return text.starts_with(word); });
-}
-
-const LogProblem* find(const DebugLog& log, LogFamily family) {
-  const auto found = std::find_if(log.problems.begin(), log.problems.end(),
-                                  [&](const LogProblem& p) { return p.family == family; });
-  return found == log.problems.end() ? nullptr : &*found;
 }
 
 const nccl::LogFact* network(const DebugLog& log, std::string_view name) {
@@ -66,7 +61,7 @@ const nccl::LogSetting* socket_setting(const DebugLog& log) {
 
 // One that was installed for a fabric; NCCL's own "IB" fails on every host without NICs.
 const LogProblem* failed_plugin(const DebugLog& log) {
-  const LogProblem* failed = find(log, LogFamily::kPluginFailed);
+  const LogProblem* failed = log.problem(LogFamily::kPluginFailed);
   if (failed == nullptr) return nullptr;
   const bool is_other =
       std::any_of(failed->named.begin(), failed->named.end(),
@@ -94,14 +89,14 @@ std::pair<std::string, const nccl::LogPlace*> reason_for_sockets(const DebugLog&
     return {fmt::format("{}={}", setting->name, setting->value), &setting->first};
   if (const LogProblem* failed = failed_plugin(log))
     return {"the network plugin could not be initialised", &failed->first};
-  if (const LogProblem* missing = find(log, LogFamily::kPluginMissing))
+  if (const LogProblem* missing = log.problem(LogFamily::kPluginMissing))
     return {"the network plugin libnccl-net.so was not found", &missing->first};
   return {"no faster network could be used", nullptr};
 }
 
 void judge_fallback(const DebugLog& log, Judgement& judgement) {
   const nccl::LogFact* socket = network(log, "Socket");
-  if (socket == nullptr || !is_multi_node(log) || find(log, LogFamily::kOpenDevice) != nullptr)
+  if (socket == nullptr || !is_multi_node(log) || log.problem(LogFamily::kOpenDevice) != nullptr)
     return;
   const std::string faster = faster_network(log);
   const auto [why, place] = reason_for_sockets(log);
@@ -128,39 +123,27 @@ void judge_fallback(const DebugLog& log, Judgement& judgement) {
 // "mlx5_1" also takes mlx5_10: NCCL_IB_HCA matches by prefix unless it begins with '='.
 void judge_hca_prefix(const DebugLog& log, Judgement& judgement) {
   const nccl::LogSetting* setting = log.setting("NCCL_IB_HCA");
-  if (setting == nullptr || setting->value.starts_with('=') || setting->value.starts_with('^'))
+  if (setting == nullptr || setting->value.starts_with('^')) return;
+  for (const nccl::LogNicList& list : log.nic_lists) {
+    if (list.is_socket) continue;
+    std::vector<std::string> names;
+    for (const nccl::LogNic& nic : list.nics) names.push_back(nic.name);
+    const auto matches = nccl::accidental_matches(setting->value, names);
+    if (matches.empty()) continue;
+    Finding finding = log_finding(log, "log.hca-prefix",
+                                  fmt::format("NCCL_IB_HCA={} takes {} too: it matches by prefix",
+                                              setting->value, matches.front().others.front()),
+                                  setting->first);
+    finding.evidence.push_back(log_evidence(log, list.first));
+    finding.confidence = Confidence::kCertain;
+    finding.next = {fmt::format("NCCL_IB_HCA=={}", setting->value)};
+    judgement.findings.push_back(std::move(finding));
     return;
-  std::set<std::string> wanted;
-  for (std::size_t at = 0; at <= setting->value.size();) {
-    const std::size_t end = std::min(setting->value.find(',', at), setting->value.size());
-    const std::string word = setting->value.substr(at, end - at);
-    wanted.insert(word.substr(0, word.find(':')));
-    at = end + 1;
   }
-  for (const nccl::LogNicList& list : log.nic_lists)
-    for (const nccl::LogNic& nic : list.nics)
-      for (const std::string& name : wanted) {
-        if (list.is_socket || name.empty() || wanted.count(nic.name) > 0) continue;
-        // "mlx5" means all of them; a whole name means one
-        const bool is_whole_name =
-            std::any_of(list.nics.begin(), list.nics.end(),
-                        [&](const nccl::LogNic& other) { return other.name == name; });
-        if (!nic.name.starts_with(name) || !is_whole_name) continue;
-        Finding finding =
-            log_finding(log, "log.hca-prefix",
-                        fmt::format("NCCL_IB_HCA={} takes {} too: it matches by prefix",
-                                    setting->value, nic.name),
-                        setting->first);
-        finding.evidence.push_back(log_evidence(log, list.first));
-        finding.confidence = Confidence::kCertain;
-        finding.next = {fmt::format("NCCL_IB_HCA=={}", setting->value)};
-        judgement.findings.push_back(std::move(finding));
-        return;
-      }
 }
 
 void judge_provider(const DebugLog& log, Judgement& judgement) {
-  const LogProblem* provider = find(log, LogFamily::kOfiProvider);
+  const LogProblem* provider = log.problem(LogFamily::kOfiProvider);
   if (provider == nullptr) return;
   for (const auto& [name, count] : provider->named) {
     if (!begins_with_any(name, kSlowProviders)) continue;
@@ -283,7 +266,7 @@ void judge_one_side(const DebugLog& log, Judgement& judgement) {
 }
 
 void judge_plugin_gdr(const DebugLog& log, Judgement& judgement) {
-  const LogProblem* plugin = find(log, LogFamily::kOfiNoGdr);
+  const LogProblem* plugin = log.problem(LogFamily::kOfiNoGdr);
   if (plugin == nullptr) return;
   judgement.findings.push_back(log_finding(
       log, "log.gdr-plugin", "the network plugin switched GPUDirect RDMA off", plugin->first));
@@ -366,7 +349,7 @@ void judge_nics(const DebugLog& log, Judgement& judgement) {
 }
 
 void judge_pci(const DebugLog& log, Judgement& judgement) {
-  if (const LogProblem* hidden = find(log, LogFamily::kPciNoSpeed)) {
+  if (const LogProblem* hidden = log.problem(LogFamily::kPciNoSpeed)) {
     judgement.findings.push_back(log_finding(
         log, "log.pci-speed-hidden",
         "the PCI tree has no link speeds (a virtual machine's): NCCL plans with a default of 12 "
@@ -381,7 +364,7 @@ void judge_pci(const DebugLog& log, Judgement& judgement) {
     cause.confidence = Confidence::kPossible;
     judgement.findings.push_back(std::move(cause));
   }
-  if (const LogProblem* unknown = find(log, LogFamily::kPciUnknownSpeed))
+  if (const LogProblem* unknown = log.problem(LogFamily::kPciUnknownSpeed))
     judgement.findings.push_back(log_finding(
         log, "log.pci-speed-unknown",
         "this NCCL does not know the speed of a PCIe link and reckons with 12 GB/s for it",
@@ -390,7 +373,7 @@ void judge_pci(const DebugLog& log, Judgement& judgement) {
 
 // Part of the ranks fell back, so that two ends of a segment may disagree.
 void judge_host_memory(const DebugLog& log, Judgement& judgement) {
-  const LogProblem* fallback = find(log, LogFamily::kCuMemHost);
+  const LogProblem* fallback = log.problem(LogFamily::kCuMemHost);
   if (fallback == nullptr || fallback->process_count >= log.processes.size()) return;
   judgement.findings.push_back(log_finding(
       log, "log.host-memory-fallback",

@@ -34,12 +34,6 @@ bool is_follow_up(const LogProblem& problem) {
   return problem.role == LogRole::kFollowUp || is_flush(problem);
 }
 
-const LogProblem* find(const DebugLog& log, LogFamily family) {
-  const auto found = std::find_if(log.problems.begin(), log.problems.end(),
-                                  [&](const LogProblem& p) { return p.family == family; });
-  return found == log.problems.end() ? nullptr : &*found;
-}
-
 // By time where both have one, else by where they stand.
 bool is_earlier(const LogProblem* a, const LogProblem* b) {
   if (a->time && b->time && *a->time != *b->time) return *a->time < *b->time;
@@ -287,7 +281,7 @@ Finding duplicate_gpu(const DebugLog& log, const LogProblem& problem) {
 }
 
 Finding shm(const DebugLog& log, const LogProblem& problem) {
-  const LogProblem* full = find(log, LogFamily::kShmFull);
+  const LogProblem* full = log.problem(LogFamily::kShmFull);
   const bool attaches = problem.first.text.find("attaching") != std::string::npos;
   const std::string size = field(problem, "size");
   if (full == nullptr && attaches)
@@ -407,7 +401,7 @@ Finding shared_memory_limit(const DebugLog& log, const LogProblem& problem) {
                                 "their launch fails: a bug that "
                                 "NCCL 2.26 fixed",
                                 problem.first);
-  if (const LogProblem* failure = find(log, LogFamily::kCudaError))
+  if (const LogProblem* failure = log.problem(LogFamily::kCudaError))
     finding.evidence.push_back(log_evidence(log, failure->first));
   finding.confidence = Confidence::kLikely;
   finding.next = {"update NCCL to 2.26 or later"};
@@ -526,8 +520,8 @@ void judge_follow_ups(const DebugLog& log, const std::vector<const LogProblem*>&
 bool is_told_already(const DebugLog& log, const LogProblem& problem, const Judgement& judgement) {
   if (problem.family == LogFamily::kShmFull || problem.family == LogFamily::kShmFailed)
     return judgement.has("log.shm-full") || judgement.has("log.shm-not-shared");
-  const bool is_limit = find(log, LogFamily::kMaxSharedMemory) != nullptr;
-  const bool has_cuda_error = find(log, LogFamily::kCudaError) != nullptr;
+  const bool is_limit = log.problem(LogFamily::kMaxSharedMemory) != nullptr;
+  const bool has_cuda_error = log.problem(LogFamily::kCudaError) != nullptr;
   if (problem.family == LogFamily::kMaxSharedMemory) return !has_cuda_error;
   return problem.family == LogFamily::kCudaError && is_limit;
 }
@@ -548,9 +542,9 @@ Judgement judge_log_problems(const DebugLog& log) {
   for (const LogProblem* problem : causes) {
     if (is_told_already(log, *problem, judgement)) continue;
     Finding finding = judge_cause(log, *problem);
-    if (finding.ranks.empty()) finding.ranks = ranks_of(log, problem->processes);
     // one finding of an id: the earliest
     if (judgement.has(finding.id) && finding.id != "log.unknown-warning") continue;
+    if (finding.ranks.empty()) finding.ranks = ranks_of(log, problem->processes);
     judgement.findings.push_back(std::move(finding));
     add_possible_causes(log, *problem, possible_causes);
   }

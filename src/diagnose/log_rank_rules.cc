@@ -71,11 +71,8 @@ Finding init_incomplete(const DebugLog& log, const LogComm& comm, const CommRank
   Finding finding = log_finding(log, "log.init-incomplete", "", first->first);
   finding.next = {is_same ? "py-spy dump --pid PID   (of two ranks)"
                           : "py-spy dump --pid PID   (of that rank)"};
-  const auto refused =
-      std::find_if(log.problems.begin(), log.problems.end(), [](const nccl::LogProblem& problem) {
-        return problem.family == nccl::LogFamily::kConnectFailed;
-      });
-  if (refused != log.problems.end()) {  // "retrying (3/34)": no warning yet
+  const nccl::LogProblem* refused = log.problem(nccl::LogFamily::kConnectFailed);
+  if (refused != nullptr) {  // "retrying (3/34)": no warning yet
     for (const auto& [name, count] : refused->named)
       if (name.starts_with("address "))
         text += fmt::format("; {} refuses to be connected", name.substr(8));

@@ -76,6 +76,12 @@ const LogSetting* DebugLog::setting(std::string_view name) const {
   return nullptr;
 }
 
+const LogProblem* DebugLog::problem(LogFamily family) const {
+  for (const LogProblem& problem : problems)
+    if (problem.family == family) return &problem;
+  return nullptr;
+}
+
 std::string_view log_path_name(int number, topology::NcclVersion version) {
   for (const PathNumbers& row : kPathNumbers) {
     if (version.minor > row.last_minor) continue;

@@ -92,7 +92,6 @@ struct LogRank {
   int comm = 0;     // index into comms
   int process = 0;  // index into processes
   int rank = -1;
-  int cuda_device = -1;
   std::uint64_t bus_id = 0;
   LogPhase phase = LogPhase::kStart;
   std::optional<std::uint64_t> last_call = {};  // opCount
@@ -202,7 +201,6 @@ struct LogComm {
   std::vector<LogDisagreement> disagreements = {};
   double longest_init_s = 0;
   std::string longest_part = {};  // "bootstrap 12.1 s"
-  LogPlace longest_at = {};
   LogPlace first = {};
 };
 
@@ -251,7 +249,6 @@ struct DebugLog {
   std::vector<LogFact> gpu_names = {};  // of nccl-tests' device list
   int listed_ranks = 0;                 // of that list
   std::vector<LogGid> gids = {};
-  std::optional<LogFact> system = {};  // "=== System : maxBw 48.0 totalBw 370.8 ==="
   bool has_nvlink = false;             // the printed topology has NVLinks
   std::optional<bool> multicast = {};  // "NVLS multicast support is [not ]available"
 
@@ -264,6 +261,8 @@ struct DebugLog {
   std::optional<topology::NcclVersion> version() const;
   bool is_rccl() const;
   const LogSetting* setting(std::string_view name) const;
+  // The first of the family; null where there is none.
+  const LogProblem* problem(LogFamily family) const;
   // Processes and hosts whose lines name them.
   std::size_t named_processes() const;
   std::size_t named_hosts() const;

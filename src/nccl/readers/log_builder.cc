@@ -158,7 +158,7 @@ void LogBuilder::read_message() {
     if (!line_.message.starts_with(entry->begin)) continue;
     if ((this->*entry->read)(LogScan(line_.message.substr(entry->begin.size())))) return;
   }
-  read_notice(LogScan(line_.message));
+  read_notice();
 }
 
 // Lines of other programs in the same text.

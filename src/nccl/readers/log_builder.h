@@ -147,7 +147,7 @@ class LogBuilder {
 
   // --- log_problem_lines.cc
   void read_warning();
-  bool read_notice(LogScan scan);
+  void read_notice();
   bool read_code(LogScan scan);  // "init.cc:497 -> 5"
   void add_problem(const LogPattern& pattern);
   void read_failed_test(std::string_view text);

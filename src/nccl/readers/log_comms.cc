@@ -55,7 +55,6 @@ void merge(LogComm& into, LogComm&& from) {
   if (from.longest_init_s > into.longest_init_s) {
     into.longest_init_s = from.longest_init_s;
     into.longest_part = std::move(from.longest_part);
-    into.longest_at = std::move(from.longest_at);
   }
   for (const int process : from.processes)
     if (into.processes.empty() || into.processes.back() != process)
@@ -80,7 +79,6 @@ struct LogBuilder::CommWords {
   std::uint64_t pointer = 0;
   int rank = -1;
   int size = 0;
-  int cuda_device = -1;
   std::uint64_t bus_id = 0;
   std::string id = {};
   bool is_split = false;
@@ -94,7 +92,6 @@ struct LogBuilder::CommWords {
     words.pointer = *pointer;
     words.rank = *rank;
     words.size = *size;
-    words.cuda_device = scan.small_after(" cudaDev ").value_or(-1);
     words.bus_id = scan.hex_after(" busId ").value_or(0);
     if (LogScan id = scan; id.behind(" commId ")) {
       words.id = std::string(id.word());
@@ -185,7 +182,6 @@ int LogBuilder::new_rank(const CommWords& words) {
   rank.comm = named_comm(words);
   rank.process = thread_->process;
   rank.rank = words.rank;
-  rank.cuda_device = words.cuda_device;
   rank.bus_id = words.bus_id;
   rank.first = here();
   LogComm& comm = log_.comms[index(rank.comm)];
@@ -292,7 +288,6 @@ bool LogBuilder::read_init_timings(LogScan scan) {
     if (!scan.skip(",")) break;
   }
   of.longest_init_s = *total;
-  of.longest_at = here();
   return true;
 }
 

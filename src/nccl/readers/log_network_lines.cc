@@ -195,13 +195,8 @@ bool LogBuilder::read_plugin_setting(LogScan scan) {
 }
 
 bool LogBuilder::read_system(LogScan) {
-  LogScan scan(line_.message);
-  if (!scan.skip("=== System : ")) return scan.next_is("=====");
-  std::string_view text = scan.rest();
-  text = text.substr(0, text.find(" ==="));
-  if (!log_.system) log_.system = LogFact{std::string(text), 0, here()};
-  ++log_.system->count;
-  return true;
+  const LogScan scan(line_.message);
+  return scan.next_is("=== System : ") || scan.next_is("=====");
 }
 
 // One rank without it is enough to switch it off for all.

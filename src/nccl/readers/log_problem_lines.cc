@@ -268,11 +268,10 @@ void LogBuilder::read_warning() {
   add_problem(*pattern);
 }
 
-bool LogBuilder::read_notice(LogScan) {
-  if (LogScan code(line_.message); read_code(code)) return true;
+void LogBuilder::read_notice() {
+  if (read_code(LogScan(line_.message))) return;
   const LogPattern* pattern = match_log_notice(line_.message);
   if (pattern != nullptr) add_problem(*pattern);
-  return pattern != nullptr;
 }
 
 // "init.cc:1582 -> 5", "group.cc:76 -> 5 [Async thread]"
