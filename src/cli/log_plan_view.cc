@@ -7,7 +7,6 @@
 #include "catalog/catalog.h"
 #include "catalog/topology_xml.h"
 #include "core/finding_table.h"
-#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -42,50 +41,15 @@ Result<nccl::Environment> environment_of(const nccl::DebugLog& log, const LogPla
 
 Result<NcclJob> read_job(const nccl::DebugLog& log, const nccl::LogComm& comm,
                          const LogPlanRequest& request) {
-  NcclJob job;
-  job.version = log.version().value_or(kProven);
   const auto environment = environment_of(log, request);
   if (!environment) return environment.error();
-  job.environment = *environment;
   auto input = open_topology(request);
   if (!input) return input.error();
-  auto read = topology::read_job_machine(*input, job.version);
-  if (!read) return read.error();
-  job.input = {input->name(), read->kind};
-  job.caveats = std::move(read->reading.caveats);
-  job.machine = std::move(read->reading.machine);
-  job.job = nccl::implied_job(job.machine);
-  job.job.multicast = log.multicast.value_or(job.job.multicast);
-  job.job.nodes = request.nodes > 0 ? request.nodes : std::max(1, comm.nodes);
+  auto job = read_nccl_job(*input, *environment, log.version().value_or(kProven));
+  if (!job) return job.error();
+  job->job.multicast = log.multicast.value_or(job->job.multicast);
+  job->job.nodes = request.nodes > 0 ? request.nodes : std::max(1, comm.nodes);
   return job;
-}
-
-// What of the inputs can explain that something differs.
-std::string reason_of(const LogPlan& compared, const NcclJob& job, const nccl::LogComm& comm,
-                      const nccl::JobPlan& plan) {
-  if (compared.is_equal()) return "";
-  const int size = comm.size > 0 || comm.rings.empty()
-                       ? comm.size
-                       : static_cast<int>(comm.rings.begin()->second.size());
-  if (size > 0 && size != plan.connection.ranks())
-    return fmt::format(
-        "the communicator has {} ranks, the plan {}: another number of nodes or GPUs", size,
-        plan.connection.ranks());
-  const bool searches_differ = std::any_of(
-      compared.rows.begin(), compared.rows.end(),
-      [](const LogPlanRow& row) { return !row.is_equal() && row.what.starts_with("search"); });
-  const std::string version = job.version == kProven
-                                  ? ""
-                                  : fmt::format(
-                                        "; the log is of NCCL {}.{}.{}, the plan is proven for "
-                                        "2.28.9",
-                                        job.version.major, job.version.minor, job.version.patch);
-  if (searches_differ)
-    return "the searches differ, so the topology is not that of the job, or a setting of the job "
-           "is "
-           "not in the log" +
-           version;
-  return "the searches are equal: a setting that is not in the log, or a plugin" + version;
 }
 
 core::Table table_of(const LogPlan& compared) {
@@ -110,14 +74,13 @@ core::Json json_of(const LogPlan& compared, const NcclJob& job) {
     if (!row.is_equal()) json["plan"] = row.plan;
     rows.push_back(std::move(json));
   }
-  return {
-      {"topology", job.input.path},
-      {"nodes", job.job.nodes},
-      {"version", fmt::format("{}.{}.{}", job.version.major, job.version.minor, job.version.patch)},
-      {"env", job.environment},
-      {"equal", compared.is_equal()},
-      {"reason", compared.reason},
-      {"rows", std::move(rows)}};
+  return {{"topology", job.input.path},
+          {"nodes", job.job.nodes},
+          {"version", nccl_version_text(job.version)},
+          {"env", job.environment},
+          {"equal", compared.is_equal()},
+          {"reason", compared.reason},
+          {"rows", std::move(rows)}};
 }
 
 void not_planned(core::Document& document, const std::string& why) {
@@ -162,16 +125,13 @@ std::optional<Error> add_log_plan(core::Document& document, const nccl::DebugLog
   if (!settings) return settings.error();
   const auto plan = job->plan();
   if (!plan) return plan.error();
-  LogPlan compared = diagnose::compare_with_plan(*comm, *plan, nccl::tune(*plan, *settings));
-  compared.reason = reason_of(compared, *job, *comm, *plan);
+  const LogPlan compared = diagnose::compare_with_plan(*comm, *plan, nccl::tune(*plan, *settings));
   document.inputs.push_back(job->input);
   document.caveats.insert(document.caveats.end(), job->caveats.begin(), job->caveats.end());
   if (job->version != kProven)
-    document.caveats.push_back(
-        core::make_caveat("log.plan-version",
-                          fmt::format("NCCL {}.{}.{} in the log", job->version.major,
-                                      job->version.minor, job->version.patch),
-                          "what changed between the versions may differ without a fault", false));
+    document.caveats.push_back(core::make_caveat(
+        "log.plan-version", fmt::format("NCCL {} in the log", nccl_version_text(job->version)),
+        "what changed between the versions may differ without a fault", false));
   for (auto& finding : diagnose::judge_log_plan(log, compared))
     document.findings.push_back(std::move(finding));
   document.result["plan"] = json_of(compared, *job);

@@ -114,6 +114,22 @@ CLI::Option* add_nccl_version(CLI::App& app, std::string& target) {
       ->default_str("2.28.9");
 }
 
+Result<NcclJob> read_nccl_job(core::Input& input, nccl::Environment environment,
+                              NcclVersion version) {
+  auto read = topology::read_job_machine(input, version);
+  if (!read) return read.error();
+  NcclJob job;
+  job.input = {input.name(), read->kind};
+  job.caveats = std::move(read->reading.caveats);
+  job.environment = std::move(environment);
+  job.version = version;
+  job.machine = std::move(read->reading.machine);
+  job.facts = std::move(read->facts);
+  job.job = nccl::implied_job(job.machine);
+  job.job.refused = nccl::refused_pairs(job.facts);
+  return job;
+}
+
 void NcclJobRequest::add_to(CLI::App& app, Shell& shell) {
   app.add_option(
          "--topo", topo_,
@@ -150,24 +166,16 @@ Result<NcclJob> NcclJobRequest::read() const {
   if (!version) return version.error();
   auto input = core::Input::open(topo_);
   if (!input) return input.error();
-  auto read = topology::read_job_machine(*input, *version);
+  auto read = read_nccl_job(*input, *environment, *version);
   if (!read) return read.error();
-  topology::MachineReading* reading = &read->reading;
-  NcclJob job;
-  job.input = {input->name(), read->kind};
-  job.caveats = std::move(reading->caveats);
-  job.environment = *environment;
-  job.version = *version;
-  job.machine = std::move(reading->machine);
-  job.facts = std::move(read->facts);
-  job.job = nccl::implied_job(job.machine);
-  if (!driver_p2p_) job.job.refused = nccl::refused_pairs(job.facts);
-  job.job.nodes = nodes_;
-  job.job.multicast = multicast_.value_or(job.job.multicast);
-  job.job.driver_p2p = driver_p2p_.value_or(job.job.driver_p2p);
-  job.job.collnet = collnet_.value_or(job.job.collnet);
-  job.job.mnnvl = mnnvl_.value_or(job.job.mnnvl);
-  return job;
+  nccl::Job& job = read->job;
+  if (driver_p2p_) job.refused.clear();
+  job.nodes = nodes_;
+  job.multicast = multicast_.value_or(job.multicast);
+  job.driver_p2p = driver_p2p_.value_or(job.driver_p2p);
+  job.collnet = collnet_.value_or(job.collnet);
+  job.mnnvl = mnnvl_.value_or(job.mnnvl);
+  return read;
 }
 
 }  // namespace comm_probe::cli

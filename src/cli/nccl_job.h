@@ -27,6 +27,11 @@ struct NcclJob {
   core::Result<nccl::JobPlan> plan() const;
 };
 
+// A job of one node on the machine that `input` shows, with what it implies: multicast, pairs that
+// the driver refuses. Fails where the input shows no topology.
+core::Result<NcclJob> read_nccl_job(core::Input& input, nccl::Environment environment,
+                                    topology::NcclVersion version);
+
 class NcclJobRequest {
  public:
   // With the common flags.

@@ -194,7 +194,7 @@ void xid(const JobLines& job, std::vector<Finding>& findings) {
   findings.push_back(std::move(finding));
 }
 
-// The earliest of the kind; lines of one call only.
+// `first` is the earliest of the kind; the ranks are those of all its lines.
 std::string timeout_text(const JobLine& first, const std::set<int>& ranks) {
   return fmt::format(
       "{} waited in vain{}{}{}: PyTorch's watchdog ended {}", ranks_text(ranks),
@@ -242,11 +242,12 @@ std::optional<Finding> ras(const JobLines& job) {
   return finding;
 }
 
-// Both count days of 31 and months of 31 days; the log of NCCL also counts years of 372.
+// Both count 31 days for every month and begin with 32 at the first of January; NCCL's line also
+// says the year, of 372 such days, PyTorch's does not.
 bool is_before(const JobLine& line, const nccl::LogProblem& problem) {
-  constexpr double kYear = 372.0 * 86400;
-  if (line.clock_s && problem.time)
-    return std::fmod(*line.clock_s, kYear) < std::fmod(*problem.time, kYear);
+  constexpr double kDay = 86400;
+  const auto in_year = [](double clock) { return std::fmod(clock - 32 * kDay, 372 * kDay); };
+  if (line.clock_s && problem.time) return in_year(*line.clock_s) < in_year(*problem.time);
   return true;
 }
 

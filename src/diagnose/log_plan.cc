@@ -52,7 +52,7 @@ std::string traits_text(const nccl::GraphTraits& traits) {
 
 bool is_tree(int pattern) { return pattern >= 1 && pattern <= 3; }
 
-// Of the graph that most ranks found; of equals the one that the plan has.
+// Of the graph that most ranks found; of equals the first.
 void compare_search(LogPlan& result, const LogComm& comm, const char* name, bool (*wanted)(int),
                     const nccl::GraphTraits* planned) {
   const nccl::LogGraph* found = nullptr;
@@ -238,6 +238,33 @@ const LogPlanRow* first_difference(const LogPlan& compared) {
   return nullptr;
 }
 
+// What of the inputs can explain that something differs.
+std::string reason_of(const LogPlan& compared, const LogComm& comm, const nccl::JobPlan& plan,
+                      topology::NcclVersion release) {
+  if (compared.is_equal()) return "";
+  const int size = comm.size > 0 || comm.rings.empty()
+                       ? comm.size
+                       : static_cast<int>(comm.rings.begin()->second.size());
+  if (size > 0 && size != plan.connection.ranks())
+    return fmt::format(
+        "the communicator has {} ranks, the plan {}: another number of nodes or GPUs", size,
+        plan.connection.ranks());
+  const bool searches_differ = std::any_of(
+      compared.rows.begin(), compared.rows.end(),
+      [](const LogPlanRow& row) { return !row.is_equal() && row.what.starts_with("search"); });
+  const std::string version =
+      release == topology::NcclVersion{}
+          ? ""
+          : fmt::format("; the log is of NCCL {}.{}.{}, the plan is proven for 2.28.9",
+                        release.major, release.minor, release.patch);
+  if (searches_differ)
+    return "the searches differ, so the topology is not that of the job, or a setting of the job "
+           "is "
+           "not in the log" +
+           version;
+  return "the searches are equal: a setting that is not in the log, or a plugin" + version;
+}
+
 }  // namespace
 
 bool LogPlan::is_equal() const { return first_difference(*this) == nullptr; }
@@ -268,6 +295,7 @@ LogPlan compare_with_plan(const LogComm& comm, const nccl::JobPlan& plan,
     compare_thresholds(result, comm, tuning);
     compare_choices(result, comm, tuning);
   }
+  result.reason = reason_of(result, comm, plan, tuning.job.settings.version);
   return result;
 }
 

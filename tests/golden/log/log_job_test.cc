@@ -75,6 +75,15 @@ TEST(LogOfTorch, ATimeOutBeforeTheFirstWarningComesFirst) {
   EXPECT_NE(std::string(first.at("next").at(0)).find("comm-probe hang"), std::string::npos);
 }
 
+// The clocks count months of 31 days: no day of the year is a seam but the last.
+TEST(LogOfTorch, ATimeOutOnTheLastOfNovemberIsBeforeTheFirstOfDecember) {
+  std::string late = closed(2, "00:00:04");
+  late.replace(late.find("11-29"), 5, "12-01");
+  std::string early = timed_out(2, "23:59:58", 25);
+  early.replace(early.find("E1129"), 5, "E1130");
+  EXPECT_EQ(judged(kVersion + early + late, 1).at("findings").at(0).at("id"), "log.torch-watchdog");
+}
+
 TEST(LogOfTorch, ATimeOutBehindAClosedConnectionIsNotTheCause) {
   const json findings =
       judged(kVersion + closed(0, "21:42:11") + timed_out(1, "21:42:22", 25), 1).at("findings");
