@@ -1,6 +1,7 @@
-// CPU time of this thread: what other programs do meanwhile does not count.
+// CPU time: what other programs do meanwhile does not count.
 #pragma once
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +11,21 @@
 
 namespace comm_probe {
 
+inline double seconds_of(const rusage& usage) {
+  const auto seconds = [](timeval t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Of RUSAGE_SELF or RUSAGE_CHILDREN.
+inline double cpu_seconds(int who) {
+  rusage usage = {};
+  getrusage(who, &usage);
+  return seconds_of(usage);
+}
+
+// Of this thread.
 inline double cpu_ms() {
   timespec now = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

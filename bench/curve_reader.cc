@@ -21,6 +21,8 @@
 #include <string>
 #include <thread>
 
+#include "bench/cpu_time.h"
+#include "bench/temp_file.h"
 #include "cli/subcommands.h"
 #include "curve/curve.h"
 
@@ -31,19 +33,6 @@ constexpr double kBarMBps = 300;
 constexpr double kCommandBarMBps = 100;
 constexpr std::size_t kFileBytes = 256'000'000;
 constexpr int kPasses = 4;
-
-double seconds_of(const rusage& usage) {
-  const auto seconds = [](timeval t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double cpu_seconds(int who) {
-  rusage usage = {};
-  getrusage(who, &usage);
-  return seconds_of(usage);
-}
 
 // As nccl-tests prints figures: two decimals, fewer where the number is long.
 std::string figure(double value, int width) {
@@ -81,17 +70,10 @@ std::string run_of_nccl_tests(int seed) {
   return text + "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 123.343 \n#\n\n";
 }
 
-std::string write_file() {
-  std::string path = "/tmp/comm-probe-bench-curve-XXXXXX";
-  const int descriptor = mkstemp(path.data());
-  if (descriptor < 0) return "";
-  std::FILE* file = fdopen(descriptor, "w");
-  std::size_t written = 0;
-  for (int seed = 0; written < kFileBytes; ++seed) {
-    const std::string text = run_of_nccl_tests(seed % 1000);
-    written += std::fwrite(text.data(), 1, text.size(), file);
-  }
-  return std::fclose(file) == 0 ? path : "";
+bool write(TempFile& file) {
+  for (int seed = 0; file.written() < kFileBytes; ++seed)
+    if (!file.write(run_of_nccl_tests(seed % 1000))) return false;
+  return file.finish();
 }
 
 struct Measured {
@@ -163,10 +145,10 @@ void print_row(const char* peer, double ours_MBps, double peer_MBps) {
              ours_MBps / peer_MBps);
 }
 
-bool measure_reader(const std::string& path) {
+bool measure_reader(const TempFile& file) {
   Measured total;
   for (int pass = 0; pass < kPasses; ++pass) {
-    const Measured once = read_once(path);
+    const Measured once = read_once(file.path());
     total.seconds += once.seconds;
     total.rows += once.rows;
   }
@@ -175,8 +157,9 @@ bool measure_reader(const std::string& path) {
   const double megabytes = static_cast<double>(kFileBytes) / 1e6;
   const double ours = megabytes * kPasses / total.seconds;
   const double awk =
-      megabytes / peer_seconds("awk '/^ *[0-9]/{for(i=6;i<=NF;i++)s+=$i}END{exit s<=0}' " + path);
-  const double lines = megabytes / peer_seconds("wc -l " + path + " >/dev/null");
+      megabytes /
+      peer_seconds("awk '/^ *[0-9]/{for(i=6;i<=NF;i++)s+=$i}END{exit s<=0}' " + file.quoted());
+  const double lines = megabytes / peer_seconds("wc -l " + file.quoted() + " >/dev/null");
   fmt::print("{:<14}{:>15}{:>15}{:>9}\n", "peer", "ours", "peer", "ratio");
   print_row("awk", ours, awk);
   print_row("wc -l", ours, lines);
@@ -190,14 +173,13 @@ bool measure_reader(const std::string& path) {
 }  // namespace comm_probe
 
 int main() {
-  const std::string path = comm_probe::write_file();
-  if (path.empty()) {
-    std::perror("curve_reader: cannot write its table below /tmp");
+  comm_probe::TempFile file("curve");
+  if (!comm_probe::write(file)) {
+    fmt::print(stderr, "curve_reader: cannot write its table {}\n", file.path());
     return 3;
   }
   // The command first: a child begins with the memory of its parent.
-  const bool command = comm_probe::measure_command(path);
-  const bool reader = comm_probe::measure_reader(path);
-  std::remove(path.c_str());
+  const bool command = comm_probe::measure_command(file.path());
+  const bool reader = comm_probe::measure_reader(file);
   return command && reader ? 0 : 1;
 }

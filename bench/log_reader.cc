@@ -8,13 +8,13 @@
 //   bar: ours >= 200 MB/s
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "bench/cpu_time.h"
+#include "bench/temp_file.h"
 #include "diagnose/log.h"
 #include "nccl/readers/debug_log_reader.h"
 
@@ -26,15 +26,6 @@ constexpr std::size_t kFileBytes = 256'000'000;
 constexpr int kPasses = 4;
 constexpr int kRanks = 512;
 constexpr int kChannels = 16;
-
-double cpu_seconds(int who) {
-  rusage usage = {};
-  getrusage(who, &usage);
-  const auto seconds = [](timeval t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 std::string prefix(int rank) {
   return fmt::format("node{:02}:{}:{} [{}] ", rank / 8, 20000 + rank, 30000 + rank, rank % 8);
@@ -104,25 +95,18 @@ std::string line_of_run(int rank, int step) {
   }
 }
 
-std::string write_file() {
-  std::string path = "/tmp/comm-probe-bench-log-XXXXXX";
-  const int descriptor = mkstemp(path.data());
-  if (descriptor < 0) return "";
-  std::FILE* file = fdopen(descriptor, "w");
-  std::size_t written = 0;
+bool write(TempFile& file) {
   constexpr int kStepsOfJob = kStartSteps + 40 * kChannels;
-  for (int step = 0; written < kFileBytes; ++step) {
+  for (int step = 0; file.written() < kFileBytes; ++step) {
     const int job = step / kStepsOfJob;
     const int at = step % kStepsOfJob;
     for (int rank = 0; rank < kRanks; ++rank) {
-      const std::string line =
-          prefix(rank) + "NCCL INFO " +
-          (at < kStartSteps ? line_of_start(rank, at, job) : line_of_run(rank, at - kStartSteps)) +
-          "\n";
-      written += std::fwrite(line.data(), 1, line.size(), file);
+      const std::string text =
+          at < kStartSteps ? line_of_start(rank, at, job) : line_of_run(rank, at - kStartSteps);
+      if (!file.write(prefix(rank) + "NCCL INFO " + text + "\n")) return false;
     }
   }
-  return std::fclose(file) == 0 ? path : "";
+  return file.finish();
 }
 
 struct Measured {
@@ -167,10 +151,10 @@ const char* const kPython =
     "  if m: c[m.group(7)]+=1\n"
     "sys.exit(len(c)==0)\" ";
 
-bool measure(const std::string& path) {
+bool measure(const TempFile& file) {
   Measured total;
   for (int pass = 0; pass < kPasses; ++pass) {
-    const Measured once = read_once(path);
+    const Measured once = read_once(file.path());
     total.seconds += once.seconds;
     total.lines += once.lines;
     total.findings += once.findings;
@@ -179,10 +163,12 @@ bool measure(const std::string& path) {
   getrusage(RUSAGE_SELF, &usage);
   const double ours = static_cast<double>(kFileBytes) / 1e6 * kPasses / total.seconds;
   fmt::print("{:<14}{:>15}{:>15}{:>9}\n", "peer", "ours", "peer", "ratio");
-  print_row("grep -c", ours, peer_seconds("test $(grep -c 'via NET/IB' " + path + ") -gt 0"));
-  print_row("awk", ours,
-            peer_seconds("awk '/ via /{n[$NF]++}END{for(k in n)s+=n[k];exit s==0}' " + path));
-  print_row("python re", ours, peer_seconds(kPython + path));
+  print_row("grep -c", ours,
+            peer_seconds("test $(grep -c 'via NET/IB' " + file.quoted() + ") -gt 0"));
+  print_row(
+      "awk", ours,
+      peer_seconds("awk '/ via /{n[$NF]++}END{for(k in n)s+=n[k];exit s==0}' " + file.quoted()));
+  print_row("python re", ours, peer_seconds(kPython + file.quoted()));
   fmt::print("lines read: {}; findings: {}; peak memory {} MB for {} ranks; bar {} MB/s: {}\n",
              total.lines, total.findings, usage.ru_maxrss * 1024 / 1000000, kRanks, kBarMBps,
              ours >= kBarMBps ? "met" : "MISSED");
@@ -193,12 +179,10 @@ bool measure(const std::string& path) {
 }  // namespace comm_probe
 
 int main() {
-  const std::string path = comm_probe::write_file();
-  if (path.empty()) {
-    std::perror("log_reader: cannot write its log below /tmp");
+  comm_probe::TempFile file("log");
+  if (!comm_probe::write(file)) {
+    fmt::print(stderr, "log_reader: cannot write its log {}\n", file.path());
     return 3;
   }
-  const bool met = comm_probe::measure(path);
-  std::remove(path.c_str());
-  return met ? 0 : 1;
+  return comm_probe::measure(file) ? 0 : 1;
 }
