@@ -53,22 +53,22 @@ std::vector<HangSide> equal_sides(const std::vector<HangSide>& sides) {
   return rows;
 }
 
-core::Table sides_table(const std::vector<HangSide>& sides) {
+core::Table sides_table(const std::vector<HangSide>& rows) {
   core::Table table;
   table.columns = {{"ranks", core::Column::Align::kLeft},
                    {"call", core::Column::Align::kLeft},
                    {"state", core::Column::Align::kLeft},
                    {"at", core::Column::Align::kLeft}};
-  for (const HangSide& side : equal_sides(sides))
+  for (const HangSide& side : rows)
     if (table.rows.size() < kMostRows)
       table.rows.push_back({core::number_ranges(side.ranks), side.call, side.state, side.site});
   return table;
 }
 
-void add_stacks(const HangVerdict& verdict, std::vector<core::Block>& blocks) {
+void add_stacks(const std::vector<HangSide>& rows, std::vector<core::Block>& blocks) {
   constexpr std::size_t kMostStacks = 2;
   std::size_t shown = 0;
-  for (const HangSide& side : equal_sides(verdict.sides)) {
+  for (const HangSide& side : rows) {
     if (side.stack.empty() || shown++ >= kMostStacks) continue;
     // a rank that stands outside of communication is no longer where its last call was made
     const bool is_past = side.state == "not issued";
@@ -136,13 +136,13 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
                             fmt::format("{}: {}", hang_kind_name(other.kind), other.summary));
   facts.rows.emplace_back("read", diagnose::count_text(job.digests.size(), "dump") + ", " +
                                       diagnose::count_text(job.groups.size(), "group"));
-  if (!verdict.sides.empty()) blocks.emplace_back(sides_table(verdict.sides));
-  const std::size_t rows = equal_sides(verdict.sides).size();
-  if (rows > kMostRows)
+  const std::vector<HangSide> rows = equal_sides(verdict.sides);
+  if (!rows.empty()) blocks.emplace_back(sides_table(rows));
+  if (rows.size() > kMostRows)
     blocks.emplace_back(
-        core::Paragraph{fmt::format("{} more rows are in --json", rows - kMostRows)});
+        core::Paragraph{fmt::format("{} more rows are in --json", rows.size() - kMostRows)});
   blocks.emplace_back(std::move(facts));
-  add_stacks(verdict, blocks);
+  add_stacks(rows, blocks);
   return blocks;
 }
 
