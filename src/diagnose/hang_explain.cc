@@ -20,8 +20,6 @@ namespace {
 
 constexpr std::size_t kStackLines = 6;
 
-const Digest& digest_of(const HangState& state, int rank) { return *state.job().digest_of(rank); }
-
 const Work* last_work(const Digest& digest) {
   const Work* last = nullptr;
   for (const Work& work : digest.works)
@@ -31,10 +29,7 @@ const Work* last_work(const Digest& digest) {
 
 // The group that a rank would have called next: after the longest repetition of its last calls.
 std::optional<std::size_t> next_group_by_habit(const HangState& state, const Digest& digest) {
-  std::vector<const Work*> works;
-  for (const Work& work : digest.works) works.push_back(&work);
-  std::sort(works.begin(), works.end(),
-            [](const Work* a, const Work* b) { return a->record < b->record; });
+  const std::vector<const Work*> works = works_by_record(digest);
   const auto same = [&](std::size_t a, std::size_t b) {
     return works[a]->group == works[b]->group && works[a]->signature == works[b]->signature;
   };
@@ -52,7 +47,7 @@ std::optional<std::size_t> next_group_by_habit(const HangState& state, const Dig
 }
 
 std::string progress_text(const HangState& state, int rank) {
-  const Digest& digest = digest_of(state, rank);
+  const Digest& digest = state.digest(rank);
   const Work* last = last_work(digest);
   if (last == nullptr) return "no call open, none recorded";
   const auto group = state.group_of(digest, last->group);
@@ -73,53 +68,35 @@ std::vector<int> victims_of(const HangState& state, const std::vector<int>& culp
 
 HangSide side_of(const HangState& state, const std::vector<int>& ranks, const Work& work,
                  const std::string& state_text) {
-  const Digest& digest = digest_of(state, ranks.front());
+  const Digest& digest = state.digest(ranks.front());
   return {ranks, call_text(digest, work), state_text, site_text(digest, work),
           stack_lines(digest, work, kStackLines)};
 }
 
 std::optional<CallKey> owed_call(const HangState& state, const std::vector<int>& ranks) {
-  struct Owed {
-    CallKey key;
-    std::int64_t since;
-    std::uint32_t record;
-  };
-  std::vector<Owed> owed;
-  std::set<CallKey> seen;
-  for (const int rank : state.job().ranks) {
-    const Head* head = state.head(rank);
-    if (head == nullptr || head->work->is_p2p) continue;
-    const CallKey key(head->group, head->work->seq);
-    if (!seen.insert(key).second) {
-      for (Owed& one : owed)
-        if (one.key == key) {
-          one.since = std::min(one.since, head->work->created_ns);
-          one.record = std::min(one.record, head->work->record);
-        }
-      continue;
-    }
-    const CallView& call = state.call(key.first, key.second);
-    const auto owes = [&](int one) {
-      return std::find(call.not_issued.begin(), call.not_issued.end(), one) !=
+  std::vector<AwaitedCall> owed;
+  for (const AwaitedCall& one : state.awaited()) {
+    const CallView& call = state.call(one.key.first, one.key.second);
+    const auto owes = [&](int rank) {
+      return std::find(call.not_issued.begin(), call.not_issued.end(), rank) !=
                  call.not_issued.end() ||
-             std::find(call.no_dump.begin(), call.no_dump.end(), one) != call.no_dump.end();
+             std::find(call.no_dump.begin(), call.no_dump.end(), rank) != call.no_dump.end();
     };
-    if (std::any_of(ranks.begin(), ranks.end(), owes))
-      owed.push_back({key, head->work->created_ns, head->work->record});
+    if (std::any_of(ranks.begin(), ranks.end(), owes)) owed.push_back(one);
   }
   if (owed.empty()) return std::nullopt;
   const Digest* first = state.job().digest_of(ranks.front());
   const auto habit = first == nullptr ? std::nullopt : next_group_by_habit(state, *first);
   if (habit)
-    for (const Owed& one : owed)
+    for (const AwaitedCall& one : owed)
       if (one.key.first == *habit) return one.key;
   // Without a dump of the rank: ranks of one program count alike, so the call that comes first on
   // those that wait is the first that lacks. Only what is shown depends on it.
   const bool by_record = first == nullptr;
   return std::min_element(owed.begin(), owed.end(),
-                          [&](const Owed& a, const Owed& b) {
+                          [&](const AwaitedCall& a, const AwaitedCall& b) {
                             if (by_record && a.record != b.record) return a.record < b.record;
-                            return a.since < b.since;
+                            return a.since_ns < b.since_ns;
                           })
       ->key;
 }
@@ -130,7 +107,7 @@ void set_call(const HangState& state, HangVerdict& verdict, const CallKey& key) 
   const CallView& call = state.call(key.first, key.second);
   verdict.group = key.first;
   verdict.seq = key.second;
-  if (call.work != nullptr) verdict.op = op_text(digest_of(state, call.work_rank), *call.work);
+  if (call.work != nullptr) verdict.op = op_text(state.digest(call.work_rank), *call.work);
 }
 
 void add_waiting_side(const HangState& state, HangVerdict& verdict, const CallView& call) {
@@ -147,19 +124,15 @@ void add_waiting_side(const HangState& state, HangVerdict& verdict, const CallVi
 }
 
 void add_progress_evidence(const HangState& state, HangVerdict& verdict, int rank) {
-  const Digest& digest = digest_of(state, rank);
+  const Digest& digest = state.digest(rank);
   verdict.evidence.push_back({digest.dump.file, std::nullopt,
                               fmt::format("rank {}: {}", rank, progress_text(state, rank))});
 }
 
-}  // namespace
-
-namespace {
-
 std::string owed_clause(const HangState& state, const std::vector<int>& ranks, const CallKey& key) {
   const CallView& call = state.call(key.first, key.second);
   const std::string op =
-      call.work == nullptr ? "call" : op_text(digest_of(state, call.work_rank), *call.work);
+      call.work == nullptr ? "call" : op_text(state.digest(call.work_rank), *call.work);
   return fmt::format("{} not issued {} {} of {}, for which {} {}", ranks_have(ranks), op,
                      key.second, group_text(state.job().groups[key.first]),
                      ranks_text(call.pending), verb(call.pending, "wait"));
@@ -202,7 +175,7 @@ HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) 
     const CallView& call = state.call(key->first, key->second);
     verdict.summary = owed_text(state, ranks, *key);
     for (const int rank : ranks) {
-      const Digest& digest = digest_of(state, rank);
+      const Digest& digest = state.digest(rank);
       const Work* last = last_work(digest);
       HangSide side =
           last == nullptr ? HangSide{{rank}, "", "", "", {}} : side_of(state, {rank}, *last, "");
@@ -329,10 +302,10 @@ std::string broken_text(const HangState& state, const std::vector<int>& ranks) {
   for (const auto& [key, some] : lacking) {
     if (++clauses > kMostClauses) continue;
     const CallView& call = state.call(key.first, key.second);
-    text += fmt::format(
-        "{}{} {} of {} was completed on {} and never on {}", text.empty() ? "" : "; ",
-        op_text(digest_of(state, call.work_rank), *call.work), key.second,
-        group_text(state.job().groups[key.first]), ranks_text(call.done), ranks_text(some));
+    text += fmt::format("{}{} {} of {} was completed on {} and never on {}",
+                        text.empty() ? "" : "; ", op_text(state.digest(call.work_rank), *call.work),
+                        key.second, group_text(state.job().groups[key.first]),
+                        ranks_text(call.done), ranks_text(some));
   }
   if (clauses > kMostClauses) text += fmt::format("; {} more", clauses - kMostClauses);
   return text + fmt::format(": the device of {} does not finish its work or does not report it",
@@ -355,7 +328,7 @@ HangVerdict explain_broken(const HangState& state, const std::vector<int>& ranks
     if (verdict.evidence.size() >= kMostEvidence) break;
     const auto proof = state.broken_calls(rank);
     verdict.evidence.push_back(
-        {digest_of(state, rank).dump.file, std::nullopt,
+        {state.digest(rank).dump.file, std::nullopt,
          fmt::format("rank {}: {} open that a peer has completed, the first is {} of group {}",
                      rank, count_text(proof.size(), "call"), proof.front().work->seq,
                      state.job().groups[proof.front().group].name)});
@@ -396,7 +369,7 @@ std::string sizes_text(const HangState& state, const CallView& call) {
   for (const int rank : call.pending) {
     const Work* work = state.job().groups[call.group].lane_of(rank)->find(call.seq);
     if (work == nullptr) continue;
-    const auto& arguments = digest_of(state, rank).dump.arguments[work->arguments];
+    const auto& arguments = state.digest(rank).dump.arguments[work->arguments];
     sizes.insert({arguments.elements_in, arguments.elements_out});
     sent += arguments.elements_in;
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "diagnose/hang_explain.h"
 #include "diagnose/hang_text.h"
@@ -17,8 +16,6 @@ namespace {
 // A batch of more sends and receives than this is split into several launches by NCCL, not always
 // alike on both sides (pytorch issues 174288 and 174942).
 constexpr std::uint32_t kLargeBatch = 256;
-
-const Digest& digest_of(const HangState& state, int rank) { return *state.job().digest_of(rank); }
 
 // Of the messages that are not issued, the ones whose owner has gone on to something else.
 std::vector<int> owners_that_went_on(const HangState& state, const WaitRoot& root) {
@@ -44,7 +41,7 @@ void add_heads(const HangState& state, const std::vector<int>& ranks, HangVerdic
     const Head* head = state.head(rank);
     if (head == nullptr) continue;
     const std::string call =
-        fmt::format("{} {} of group {}", call_text(digest_of(state, rank), *head->work),
+        fmt::format("{} {} of group {}", call_text(state.digest(rank), *head->work),
                     head->work->seq, state.job().groups[head->group].name);
     const auto same = std::find_if(sides.begin(), sides.end(),
                                    [&](const HangSide& side) { return side.call == call; });
@@ -57,7 +54,7 @@ void add_heads(const HangState& state, const std::vector<int>& ranks, HangVerdic
   }
   for (HangSide& side : sides) {
     verdict.evidence.push_back(
-        {digest_of(state, side.ranks.front()).dump.file, std::nullopt,
+        {state.digest(side.ranks.front()).dump.file, std::nullopt,
          fmt::format("{} {} in {}", ranks_text(side.ranks), verb(side.ranks, "wait"), side.call)});
     verdict.sides.push_back(std::move(side));
   }
@@ -74,7 +71,7 @@ HangVerdict explain_missing_message(const HangState& state, const std::vector<Me
     const Head* head = state.head(wait.from);
     verdict.group = message.group;
     verdict.p2p_seq = head->work->seq;
-    verdict.op = op_text(digest_of(state, wait.from), *head->work);
+    verdict.op = op_text(state.digest(wait.from), *head->work);
     const bool lacks_send = message.send.message == nullptr;
     const std::string counts = message.certain ? fmt::format("{} sends and {} receives were issued",
                                                              message.sends, message.receives)
@@ -99,7 +96,7 @@ HangVerdict explain_message_order(const HangState& state, const WaitRoot& root) 
   const Head* head = state.head(root.ranks.front());
   verdict.group = head->group;
   verdict.p2p_seq = head->work->seq;
-  verdict.op = op_text(digest_of(state, root.ranks.front()), *head->work);
+  verdict.op = op_text(state.digest(root.ranks.front()), *head->work);
   verdict.summary = fmt::format(
       "{} wait for each other in {}: every message has both ends, but each end stands behind "
       "another one that waits",
@@ -132,11 +129,8 @@ std::vector<Place> places_of(const HangState& state, const std::vector<int>& ran
 // Before: how often the call in which `rank` waits came directly after one like `skipped`, on it.
 std::size_t times_preceded_by(const HangState& state, int rank, const Head& head,
                               const Work& skipped, std::size_t skipped_group) {
-  const Digest& digest = digest_of(state, rank);
-  std::vector<const Work*> works;
-  for (const Work& work : digest.works) works.push_back(&work);
-  std::sort(works.begin(), works.end(),
-            [](const Work* a, const Work* b) { return a->record < b->record; });
+  const Digest& digest = state.digest(rank);
+  const std::vector<const Work*> works = works_by_record(digest);
   std::size_t times = 0;
   for (std::size_t i = 1; i < works.size(); ++i) {
     const bool is_like_head = works[i]->group == head.work->group && works[i] != head.work &&
@@ -187,7 +181,7 @@ HangVerdict explain_order(const HangState& state, const WaitRoot& root) {
   verdict.group = shown->call.first;
   verdict.seq = shown->call.second;
   const Head* head = state.head(shown->ranks.front());
-  verdict.op = op_text(digest_of(state, shown->ranks.front()), *head->work);
+  verdict.op = op_text(state.digest(shown->ranks.front()), *head->work);
   std::string cycle;
   for (const Place& place : places)
     cycle += fmt::format("{}{} in call {} of group {}", cycle.empty() ? "" : ", ",
@@ -240,7 +234,7 @@ HangVerdict explain_circle(const HangState& state, const WaitRoot& root) {
 HangVerdict explain_message_agreement(const HangState& state, const std::vector<int>& ranks) {
   HangVerdict verdict;
   const Head* head = state.head(ranks.front());
-  const Digest& digest = digest_of(state, ranks.front());
+  const Digest& digest = state.digest(ranks.front());
   verdict.group = head->group;
   verdict.p2p_seq = head->work->seq;
   verdict.op = op_text(digest, *head->work);

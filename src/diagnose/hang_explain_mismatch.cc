@@ -16,11 +16,10 @@ using torch::Work;
 
 namespace {
 
-constexpr std::uint32_t kProvenRun = 3;
 constexpr std::size_t kMostEvidence = 4;  // one screen; all sides are in --json
 
 const torch::Operation& operation_of(const HangState& state, const MismatchSide& side) {
-  return state.job().digest_of(side.ranks.front())->dump.operations[side.work->operation];
+  return state.digest(side.ranks.front()).dump.operations[side.work->operation];
 }
 
 bool is_barrier(const torch::Operation& operation) {
@@ -44,7 +43,7 @@ void add_sides(const HangState& state, const Mismatch& mismatch, HangVerdict& ve
     verdict.sides.push_back(side_of(state, side->ranks, *side->work, work_state(*side->work)));
     const bool is_largest = std::next(side) == mismatch.sides.rend();
     if (verdict.evidence.size() >= kMostEvidence && !is_largest) continue;
-    const Digest& digest = *state.job().digest_of(side->ranks.front());
+    const Digest& digest = state.digest(side->ranks.front());
     verdict.evidence.push_back({digest.dump.file, std::nullopt,
                                 fmt::format("{}, call {}: {}", ranks_text(side->ranks),
                                             mismatch.seq, call_text(digest, *side->work))});
@@ -80,8 +79,7 @@ void explain_count(const HangState& state, const Mismatch& mismatch, HangVerdict
     verdict.summary = fmt::format(
         "{} left the loop at call {} of {}: it is in a barrier, the others go on with {}",
         ranks_have(mismatch.minority), mismatch.seq, group_text(group),
-        op_text(*state.job().digest_of(mismatch.sides.front().ranks.front()),
-                *mismatch.sides.front().work));
+        op_text(state.digest(mismatch.sides.front().ranks.front()), *mismatch.sides.front().work));
     verdict.confidence = Confidence::kLikely;
   }
   verdict.next = {
@@ -96,8 +94,8 @@ void explain_arguments(const HangState& state, const Mismatch& mismatch, HangVer
   const MismatchSide& least = mismatch.sides.back();
   verdict.summary = fmt::format(
       "call {} of {}: {} {}, {} {}", mismatch.seq, group_text(group), ranks_have(least.ranks),
-      call_text(*state.job().digest_of(least.ranks.front()), *least.work), ranks_text(most.ranks),
-      call_text(*state.job().digest_of(most.ranks.front()), *most.work));
+      call_text(state.digest(least.ranks.front()), *least.work), ranks_text(most.ranks),
+      call_text(state.digest(most.ranks.front()), *most.work));
   verdict.confidence = mismatch.minority.empty() || !mismatch.is_settled ? Confidence::kLikely
                                                                          : Confidence::kCertain;
   if (operation_of(state, most).name != operation_of(state, least).name)
@@ -116,8 +114,7 @@ void explain_totals(const HangState& state, const Mismatch& mismatch, HangVerdic
   verdict.kind = HangKind::kParamMismatch;
   verdict.summary = fmt::format(
       "{} {} of {}: together the ranks send {} elements and expect {}; the split sizes do not fit",
-      op_text(*state.job().digest_of(mismatch.sides.front().ranks.front()),
-              *mismatch.sides.front().work),
+      op_text(state.digest(mismatch.sides.front().ranks.front()), *mismatch.sides.front().work),
       mismatch.seq, group_text(group), in, out);
   verdict.confidence = Confidence::kCertain;
   for (const Lane& lane : group.lanes)
@@ -140,8 +137,8 @@ HangVerdict explain_mismatch(const HangState& state, const Mismatch& mismatch) {
   verdict.seq = mismatch.seq;
   const MismatchSide& most = mismatch.sides.front();
   const MismatchSide& least = mismatch.sides.back();
-  verdict.op = op_text(*state.job().digest_of(most.ranks.front()), *most.work);
-  const std::string other = op_text(*state.job().digest_of(least.ranks.front()), *least.work);
+  verdict.op = op_text(state.digest(most.ranks.front()), *most.work);
+  const std::string other = op_text(state.digest(least.ranks.front()), *least.work);
   if (other != verdict.op) verdict.op += " vs " + other;
   if (mismatch.totals) {
     explain_totals(state, mismatch, verdict);
@@ -166,8 +163,8 @@ HangVerdict explain_silent_shift(const HangState& state, int rank, const SilentS
   verdict.group = silent.group;
   verdict.seq = silent.own->seq;
   verdict.confidence = Confidence::kCertain;
-  const Digest& digest = *state.job().digest_of(rank);
-  const Digest& peer = *state.job().digest_of(silent.peer);
+  const Digest& digest = state.digest(rank);
+  const Digest& peer = state.digest(silent.peer);
   verdict.op = op_text(digest, *silent.own);
   verdict.summary = fmt::format(
       "rank {} has {}: from call {} of {} on its calls come from the lines where rank {} makes "
@@ -193,8 +190,8 @@ HangVerdict explain_unequal_message(const HangState& state, const OpenMessage& m
   verdict.victims = victims_of(state, verdict.culprits);
   verdict.group = message.group;
   verdict.p2p_seq = message.send.work->seq;
-  const Digest& from = *state.job().digest_of(message.from);
-  const Digest& to = *state.job().digest_of(message.to);
+  const Digest& from = state.digest(message.from);
+  const Digest& to = state.digest(message.to);
   const std::string sent = from.dump.arguments[message.send.message->arguments].sizes;
   const std::string expected = to.dump.arguments[message.receive.message->arguments].sizes;
   verdict.op = op_text(from, *message.send.work) + " / " + op_text(to, *message.receive.work);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/finding_table.h"
 #include "diagnose/hang_moving.h"
@@ -82,10 +81,6 @@ void add_network(HangVerdict& verdict, const JobLines& lines) {
     if (line->code) verdict.summary += fmt::format(" {}", *line->code);
   }
 }
-
-}  // namespace
-
-namespace {
 
 // Several ranks left no dump: whose log tells of an error of a peer is a victim, and if one alone
 // is quiet it is the one that went.

@@ -103,8 +103,8 @@ std::vector<OpenMessage> find_open_messages(const HangState& state) { return Pai
 
 bool sizes_differ(const HangState& state, const OpenMessage& message) {
   if (!message.is_paired()) return false;
-  const Digest& from = *state.job().digest_of(message.from);
-  const Digest& to = *state.job().digest_of(message.to);
+  const Digest& from = state.digest(message.from);
+  const Digest& to = state.digest(message.to);
   const torch::Arguments& sent = from.dump.arguments[message.send.message->arguments];
   const torch::Arguments& expected = to.dump.arguments[message.receive.message->arguments];
   return sent.elements_in != expected.elements_in || sent.in_types != expected.in_types;

@@ -15,8 +15,6 @@ using torch::Work;
 namespace {
 
 constexpr int kFarthestShift = 3;
-// So many calls in a row that agree when shifted are no accident (spec 5.2).
-constexpr std::uint32_t kProvenRun = 3;
 
 // Calls before it were completed by everybody: whatever differed there did not stop the job.
 std::optional<std::uint32_t> first_open(const Group& group) {
@@ -189,9 +187,10 @@ namespace {
 
 std::optional<SilentShift> silent_shift_against(const Group& group, const Lane& lane,
                                                 const Lane& peer) {
+  const std::uint32_t watermark = group.watermark();
   for (const Work& work : lane.collectives()) {
     const Work* other = peer.find(work.seq);
-    if (work.seq < group.watermark() || other == nullptr) continue;
+    if (work.seq < watermark || other == nullptr) continue;
     if (work.site == 0 || other->site == 0 || work.site == other->site) continue;
     const auto shift = shift_of(lane, peer, work.seq);
     if (!shift || shift->matched < kProvenRun || !shift->by_site) return std::nullopt;

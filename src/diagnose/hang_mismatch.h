@@ -5,6 +5,7 @@
 //   rank 3 at 11, 12, 13 = the others at 12, 13, 14  ->  shift +1: rank 3 skipped one call
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct MismatchSide {
   std::vector<int> ranks = {};
   const torch::Work* work = nullptr;  // of the first of them
 };
+
+// So many calls in a row that agree when shifted are no accident (spec 5.2).
+inline constexpr std::uint32_t kProvenRun = 3;
 
 struct Shift {
   int by = 0;                 // > 0: that many calls were skipped; < 0: made too many

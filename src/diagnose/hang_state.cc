@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/check.h"
+
 namespace comm_probe::diagnose {
 
 using torch::CallStanding;
@@ -33,6 +35,7 @@ bool is_untracked(const torch::Operation& operation) {
 HangState::HangState(const torch::Job& job) : job_(job) {
   find_groups();
   find_open();
+  find_awaited();
 }
 
 void HangState::find_groups() {
@@ -75,14 +78,34 @@ void HangState::find_open() {
     }
     std::sort(open.begin(), open.end(),
               [](const Head& a, const Head& b) { return a.work->record < b.work->record; });
-    if (!open.empty()) heads_[digest->rank] = open.front();
     open_[digest->rank] = std::move(open);
   }
 }
 
+void HangState::find_awaited() {
+  std::map<CallKey, std::size_t> places;
+  for (const int rank : job_.ranks) {
+    const Head* waits_in = head(rank);
+    if (waits_in == nullptr || waits_in->work->is_p2p) continue;
+    const Work& work = *waits_in->work;
+    const CallKey key(waits_in->group, work.seq);
+    const auto [place, is_new] = places.try_emplace(key, awaited_.size());
+    if (is_new) awaited_.push_back({key, work.created_ns, work.record});
+    AwaitedCall& call = awaited_[place->second];
+    call.since_ns = std::min(call.since_ns, work.created_ns);
+    call.record = std::min(call.record, work.record);
+  }
+}
+
+const Digest& HangState::digest(int rank) const {
+  const Digest* found = job_.digest_of(rank);
+  COMM_PROBE_CHECK(found != nullptr, "a rank without a dump was asked for its calls");
+  return *found;
+}
+
 const Head* HangState::head(int rank) const {
-  const auto found = heads_.find(rank);
-  return found == heads_.end() ? nullptr : &found->second;
+  const std::vector<Head>& works = open(rank);
+  return works.empty() ? nullptr : &works.front();
 }
 
 const std::vector<Head>& HangState::open(int rank) const {
@@ -133,7 +156,7 @@ CallView HangState::view(std::size_t group, std::uint32_t seq) const {
 }
 
 const CallView& HangState::call(std::size_t group, std::uint32_t seq) const {
-  const std::pair key(group, seq);
+  const CallKey key(group, seq);
   const auto found = views_.find(key);
   if (found != views_.end()) return found->second;
   return views_.emplace(key, view(group, seq)).first->second;
@@ -141,11 +164,10 @@ const CallView& HangState::call(std::size_t group, std::uint32_t seq) const {
 
 std::vector<Head> HangState::broken_calls(int rank) const {
   std::vector<Head> proof;
-  const Digest* digest = job_.digest_of(rank);
   for (const Head& head : open(rank)) {
     const Work& work = *head.work;
     if (work.is_p2p || work.state != Work::State::kPending) continue;
-    if (!is_synchronising(digest->dump.operations[work.operation])) continue;
+    if (!is_synchronising(digest(rank).dump.operations[work.operation])) continue;
     if (!call(head.group, work.seq).done.empty()) proof.push_back(head);
   }
   return proof;
@@ -154,5 +176,13 @@ std::vector<Head> HangState::broken_calls(int rank) const {
 // Dumps are seconds apart: one call that is done here and pending there is normal. Two are not, nor
 // one where the peers have finished the next call as well.
 bool HangState::is_broken(int rank) const { return broken_calls(rank).size() >= 2; }
+
+std::vector<const Work*> works_by_record(const Digest& digest) {
+  std::vector<const Work*> works;
+  for (const Work& work : digest.works) works.push_back(&work);
+  std::sort(works.begin(), works.end(),
+            [](const Work* a, const Work* b) { return a->record < b->record; });
+  return works;
+}
 
 }  // namespace comm_probe::diagnose

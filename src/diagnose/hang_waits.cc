@@ -1,7 +1,7 @@
 #include "diagnose/hang_waits.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 namespace comm_probe::diagnose {
 
@@ -46,7 +46,7 @@ class Graph {
   std::size_t call_node(const CallKey& key);
   void find_parts();
   void finish_part(std::size_t node);
-  std::vector<int> waiting_for(const std::vector<std::size_t>& part) const;
+  std::size_t count_waiting_for(const std::vector<std::size_t>& part) const;
   WaitRoot root_of(const std::vector<std::size_t>& part) const;
 
   const HangState& state_;
@@ -154,11 +154,11 @@ void Graph::find_parts() {
   }
 }
 
-std::vector<int> Graph::waiting_for(const std::vector<std::size_t>& part) const {
+std::size_t Graph::count_waiting_for(const std::vector<std::size_t>& part) const {
   std::vector<bool> seen(next_.size());
   std::vector<std::size_t> todo = part;
   for (const std::size_t node : part) seen[node] = true;
-  std::vector<int> waiting;
+  std::size_t waiting = 0;
   while (!todo.empty()) {
     const std::size_t node = todo.back();
     todo.pop_back();
@@ -166,10 +166,9 @@ std::vector<int> Graph::waiting_for(const std::vector<std::size_t>& part) const 
       if (seen[from]) continue;
       seen[from] = true;
       todo.push_back(from);
-      if (from < ranks_.size()) waiting.push_back(ranks_[from]);
+      if (from < ranks_.size()) ++waiting;
     }
   }
-  std::sort(waiting.begin(), waiting.end());
   return waiting;
 }
 
@@ -188,7 +187,7 @@ WaitRoot Graph::root_of(const std::vector<std::size_t>& part) const {
   };
   for (const MessageWait& wait : message_waits_)
     if (is_inside(wait.to)) (is_inside(wait.from) ? root.messages : root.owed).push_back(wait);
-  root.waiting = waiting_for(part);
+  root.waiting = count_waiting_for(part);
   return root;
 }
 
@@ -207,10 +206,10 @@ std::vector<WaitRoot> Graph::roots() {
     const bool is_lone_rank = parts_[part].size() == 1 && parts_[part].front() < ranks_.size();
     WaitRoot root = root_of(parts_[part]);
     const bool waits_itself = is_lone_rank && state_.head(root.ranks.front()) != nullptr;
-    if (!is_lone_rank || waits_itself || !root.waiting.empty()) roots.push_back(std::move(root));
+    if (!is_lone_rank || waits_itself || root.waiting > 0) roots.push_back(std::move(root));
   }
   std::sort(roots.begin(), roots.end(), [](const WaitRoot& a, const WaitRoot& b) {
-    if (a.waiting.size() != b.waiting.size()) return a.waiting.size() > b.waiting.size();
+    if (a.waiting != b.waiting) return a.waiting > b.waiting;
     return std::pair(a.ranks, a.calls) < std::pair(b.ranks, b.calls);
   });
   return roots;

@@ -6,17 +6,13 @@
 //   rank 4 waits in tp call 7 for 5; ranks 0, 2, 6 wait in dp call 7 for 4  ->  root {5}
 #pragma once
 
-#include <map>
-#include <optional>
-#include <utility>
+#include <cstddef>
 #include <vector>
 
 #include "diagnose/hang_messages.h"
 #include "diagnose/hang_state.h"
 
 namespace comm_probe::diagnose {
-
-using CallKey = std::pair<std::size_t, std::uint32_t>;  // group, collective seq
 
 // A message for which `from` waits and that `to` has not issued, or holds behind something older.
 struct MessageWait {
@@ -32,7 +28,7 @@ struct WaitRoot {
       {};  // that hold the circle together; one alone: nobody holds it back
   std::vector<MessageWait> messages = {};  // inside of the circle
   std::vector<MessageWait> owed = {};      // messages for which others wait
-  std::vector<int> waiting = {};  // ranks that wait for it, directly or not, without its own
+  std::size_t waiting = 0;  // ranks that wait for it, directly or not, without its own
 };
 
 struct WaitOptions {
