@@ -107,8 +107,8 @@ Result<HangInputs> load_hang(const std::vector<std::string>& paths) {
   if (!files) return files.error();
   std::vector<FileContent> contents(files->size());
   torch::RankLists rank_lists;
-  core::for_each_index(files->size(),
-                       [&](std::size_t i) { contents[i] = read_file((*files)[i], rank_lists); });
+  core::for_each_index(
+      files->size(), [&](std::size_t i) { contents[i] = read_file((*files)[i], rank_lists); }, 1);
   HangInputs inputs;
   std::optional<core::Error> first;
   for (const FileContent& content : contents)
