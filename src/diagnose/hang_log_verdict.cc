@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 
 #include "core/finding_table.h"
 #include "diagnose/hang_logs.h"
@@ -28,8 +30,8 @@ struct Report {
 };
 
 // The lines of one rank follow each other: the time-out, then the group's status.
-std::string group_behind(const JobLines& lines, const JobLine& timeout) {
-  for (const JobLine& line : lines.lines)
+std::string group_behind(const JobLine& timeout, std::span<const JobLine> behind) {
+  for (const JobLine& line : behind)
     if (line.event == JobEvent::kWatchdogStatus && line.file == timeout.file &&
         line.rank == timeout.rank && line.line > timeout.line && line.seq == timeout.seq)
       return line.group;
@@ -41,9 +43,12 @@ using Reports = std::vector<Report>;
 std::map<std::string, Reports> reports_by_group(const JobLines& lines) {
   std::map<std::string, Reports> groups;
   std::set<std::pair<std::string, int>> seen;
-  for (const JobLine& line : lines.lines) {
+  const std::span<const JobLine> all(lines.lines);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const JobLine& line = all[i];
     if (line.event != JobEvent::kTimeout || !line.rank || !line.seq) continue;
-    const std::string group = line.group.empty() ? group_behind(lines, line) : line.group;
+    const std::string group =
+        line.group.empty() ? group_behind(line, all.subspan(i + 1)) : line.group;
     if (seen.insert({group, *line.rank}).second) groups[group].push_back({*line.rank, &line});
   }
   return groups;
@@ -136,12 +141,13 @@ std::optional<HangVerdict> from_progress(const JobLines& lines) {
   const JobLine* timeout = lines.first(JobEvent::kTimeout);
   for (const JobLine* line : lines.of(JobEvent::kDumpSignal))
     most = std::max(most, line->enqueued.value_or(-1));
+  const std::set<int> victims = victim_ranks(lines);
   std::set<int> behind;
   const JobLine* shown = nullptr;
   for (const JobLine* line : lines.of(JobEvent::kDumpSignal)) {
     if (!line->rank || !line->enqueued || line->enqueued != line->completed) continue;
     if (*line->enqueued >= most || *line->enqueued < 0) continue;
-    if (is_victim(lines, *line->rank)) continue;
+    if (victims.contains(*line->rank)) continue;
     behind.insert(*line->rank);
     shown = line;
   }
@@ -214,19 +220,20 @@ std::string who_text(const std::set<int>& ranks, const JobLine& shown) {
   return "a rank";
 }
 
-bool counts_as_reason(const JobLines& lines, const JobLine& line) {
+bool counts_as_reason(const JobLines& lines, const JobLine& line, const std::set<int>& victims) {
   if (is_consequence(line)) return false;
   if (line.event != JobEvent::kEndedNormally) return true;
   // one that ended well is to blame only while others wait and it did not
   const bool others_wait = lines.first(JobEvent::kTimeout) != nullptr;
-  return others_wait && line.rank && !is_victim(lines, *line.rank);
+  return others_wait && line.rank && !victims.contains(*line.rank);
 }
 
-std::optional<HangVerdict> from_reason(const JobLines& lines, JobEvent event) {
+std::optional<HangVerdict> from_reason(const JobLines& lines, JobEvent event,
+                                       const std::set<int>& victims) {
   std::set<int> ranks;
   const JobLine* shown = nullptr;
   for (const JobLine* line : lines.of(event)) {
-    if (!counts_as_reason(lines, *line)) continue;
+    if (!counts_as_reason(lines, *line, victims)) continue;
     if (line->rank) ranks.insert(*line->rank);
     if (line->ranks.size() > 1 && line->code.value_or(1) != 1)
       ranks.insert(line->ranks.begin(), line->ranks.end());
@@ -245,9 +252,10 @@ std::optional<HangVerdict> from_reason(const JobLines& lines, JobEvent event) {
 
 // A kernel or a step line that names no rank says how the process ended that the launcher names.
 std::optional<HangVerdict> from_reasons(const JobLines& lines) {
+  const std::set<int> victims = victim_ranks(lines);
   std::optional<HangVerdict> nameless;
   for (const JobEvent event : reasons()) {
-    auto verdict = from_reason(lines, event);
+    auto verdict = from_reason(lines, event, victims);
     if (!verdict) continue;
     if (!verdict->culprits.empty()) {
       if (nameless) {
@@ -375,9 +383,10 @@ HangVerdict all_agree(const JobLines& lines, const std::map<std::string, Reports
   std::set<int> waiting;
   for (const auto& [group, reports] : groups)
     for (const Report& report : reports) waiting.insert(report.rank);
+  const std::set<int> victims = victim_ranks(lines);
   std::vector<int> silent;
   for (const auto& [rank, file] : lines.logs)
-    if (!waiting.contains(rank) && !is_victim(lines, rank)) silent.push_back(rank);
+    if (!waiting.contains(rank) && !victims.contains(rank)) silent.push_back(rank);
   HangVerdict verdict = verdict_of(
       HangKind::kNotDecidable,
       "timed out: " + timeouts_text(groups) + "; the lines of a group show no difference",
@@ -413,10 +422,7 @@ std::optional<HangVerdict> from_trouble(const JobLines& lines) {
   std::set<int> ranks;
   std::optional<int> peer;
   for (const JobLine& line : lines.lines) {
-    const bool is_harmless =
-        line.event == JobEvent::kDumpStarted || line.event == JobEvent::kDumpWritten ||
-        line.event == JobEvent::kUnbatchedP2p || line.event == JobEvent::kEndedNormally;
-    if (is_harmless) continue;
+    if (!is_trouble(line.event)) continue;
     if (shown == nullptr) shown = &line;
     if (line.rank) ranks.insert(*line.rank);
     if (line.event == JobEvent::kDumpSignal && line.peer && !peer) peer = line.peer;

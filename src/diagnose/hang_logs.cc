@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/finding_table.h"
 #include "diagnose/hang_moving.h"
@@ -49,8 +50,9 @@ bool became_p2p(HangVerdict& verdict, const torch::Job& job, const JobLines& lin
 // An error of the program, or a signal, is why the rank does not come: nothing else decides.
 void add_reasons(HangVerdict& verdict, const JobLines& lines) {
   if (verdict.kind != HangKind::kRankDeadOrStuck) return;
+  const std::set<int> told = victim_ranks(lines);
   for (const int rank : verdict.culprits) {
-    const JobLine* line = reason_of(lines, rank);
+    const JobLine* line = reason_of(lines, rank, told);
     if (line == nullptr) continue;
     verdict.summary += fmt::format("; rank {}: {}", rank, reason_text(*line));
     verdict.evidence.insert(verdict.evidence.begin(), evidence_of(*line));
@@ -89,11 +91,12 @@ void split_missing(HangVerdict& verdict, const torch::Job& job, const JobLines& 
   std::vector<int> suspects = verdict.culprits;
   for (const HangAlternative& other : verdict.alternatives)
     if (suspects.empty() && other.kind == HangKind::kRankDeadOrStuck) suspects = other.ranks;
+  const std::set<int> told = victim_ranks(lines);
   std::vector<int> quiet, victims;
   for (const int rank : suspects) {
     const bool is_absent = job.digest_of(rank) == nullptr;
     if (!is_absent || !lines.logs.contains(rank)) return;
-    (is_victim(lines, rank) ? victims : quiet).push_back(rank);
+    (told.contains(rank) ? victims : quiet).push_back(rank);
   }
   if (quiet.size() != 1 || victims.empty()) return;
   verdict.kind = HangKind::kRankDeadOrStuck;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace comm_probe::diagnose {
 
 using torch::JobEvent;
@@ -23,20 +26,20 @@ bool is_consequence(const JobLine& line) {
   return line.event == JobEvent::kProcessDied && (line.code == kAbort || line.code == kTerminate);
 }
 
-bool is_victim(const JobLines& lines, int rank) {
-  for (const JobEvent event : {JobEvent::kTimeout, JobEvent::kAsyncError, JobEvent::kStoreWait,
-                               JobEvent::kGlooTimeout, JobEvent::kNcclConnection})
-    if (lines.first(event, rank) != nullptr) return true;
-  return false;
+std::set<int> victim_ranks(const JobLines& lines) {
+  constexpr std::array kTold = {JobEvent::kTimeout, JobEvent::kAsyncError, JobEvent::kStoreWait,
+                                JobEvent::kGlooTimeout, JobEvent::kNcclConnection};
+  std::set<int> victims;
+  for (const JobLine& line : lines.lines)
+    if (line.rank && std::find(kTold.begin(), kTold.end(), line.event) != kTold.end())
+      victims.insert(*line.rank);
+  return victims;
 }
 
 std::vector<int> quiet_ranks(const JobLines& lines) {
   std::set<int> loud;
   for (const JobLine& line : lines.lines) {
-    const bool is_quiet =
-        line.event == JobEvent::kDumpStarted || line.event == JobEvent::kDumpWritten ||
-        line.event == JobEvent::kUnbatchedP2p || line.event == JobEvent::kEndedNormally;
-    if (!is_quiet && line.rank) loud.insert(*line.rank);
+    if (line.rank && is_trouble(line.event)) loud.insert(*line.rank);
   }
   std::vector<int> quiet;
   for (const auto& [rank, file] : lines.logs)
@@ -44,12 +47,12 @@ std::vector<int> quiet_ranks(const JobLines& lines) {
   return quiet;
 }
 
-const JobLine* reason_of(const JobLines& lines, int rank) {
+const JobLine* reason_of(const JobLines& lines, int rank, const std::set<int>& victims) {
   for (const JobEvent event : reasons()) {
     const JobLine* line = lines.first(event, rank);
     if (line == nullptr || is_consequence(*line)) continue;
     // the warning of an exit without destroy_process_group comes after an error too
-    if (event == JobEvent::kEndedNormally && is_victim(lines, rank)) continue;
+    if (event == JobEvent::kEndedNormally && victims.contains(rank)) continue;
     return line;
   }
   return nullptr;

@@ -17,14 +17,15 @@
 namespace comm_probe::diagnose {
 
 core::Evidence evidence_of(const torch::JobLine& line);
-// Nothing where no line tells it; a process that ended well counts only when no line says that it
-// ended otherwise.
-const torch::JobLine* reason_of(const torch::JobLines& lines, int rank);
+// Nothing where no line tells it (`victims`: victim_ranks of the same lines); a process that ended
+// well counts only when no line says that it ended otherwise.
+const torch::JobLine* reason_of(const torch::JobLines& lines, int rank,
+                                const std::set<int>& victims);
 std::string reason_text(const torch::JobLine& line);
 // The program's own fault, or that of the machine; nothing: not known.
 std::optional<bool> is_code(const torch::JobLine& line);
-// It waited, or was told that a peer is gone.
-bool is_victim(const torch::JobLines& lines, int rank);
+// Ranks that waited, or were told that a peer is gone.
+std::set<int> victim_ranks(const torch::JobLines& lines);
 // Ranks whose log is there and holds no line of trouble.
 std::vector<int> quiet_ranks(const torch::JobLines& lines);
 

@@ -99,7 +99,7 @@ std::string op_name(std::string_view type) {
   return std::string(type);
 }
 
-// Lines without any of these are passed over after four searches.
+// Lines without any of these are passed over.
 bool may_matter(std::string_view text) {
   constexpr std::array<std::string_view, 14> kHints = {
       "NCCL", "Process", "rank",   "Rank", "GIL",  "store->", "Xid",
@@ -500,37 +500,40 @@ const JobLine* JobLines::first(JobEvent event, std::optional<int> rank) const {
   return nullptr;
 }
 
+bool is_trouble(JobEvent event) {
+  switch (event) {
+    case JobEvent::kDumpStarted:
+    case JobEvent::kDumpWritten:
+    case JobEvent::kUnbatchedP2p:
+    case JobEvent::kEndedNormally:
+      return false;
+    case JobEvent::kTimeout:
+    case JobEvent::kWatchdogStatus:
+    case JobEvent::kDumpSignal:
+    case JobEvent::kAsyncError:
+    case JobEvent::kHeartbeatLost:
+    case JobEvent::kGilHeld:
+    case JobEvent::kStoreWait:
+    case JobEvent::kException:
+    case JobEvent::kTerminating:
+    case JobEvent::kDesyncLagging:
+    case JobEvent::kFingerprint:
+    case JobEvent::kNcclCompletion:
+    case JobEvent::kNcclConnection:
+    case JobEvent::kXid:
+    case JobEvent::kProcessDied:
+    case JobEvent::kOutOfMemory:
+    case JobEvent::kGlooTimeout:
+    case JobEvent::kRasDead:
+    case JobEvent::kRasMismatch:
+      return true;
+  }
+  return true;
+}
+
 bool JobLines::tell_of_trouble() const {
-  return std::any_of(lines.begin(), lines.end(), [](const JobLine& line) {
-    switch (line.event) {
-      case JobEvent::kDumpStarted:
-      case JobEvent::kDumpWritten:
-      case JobEvent::kUnbatchedP2p:
-      case JobEvent::kEndedNormally:
-        return false;
-      case JobEvent::kTimeout:
-      case JobEvent::kWatchdogStatus:
-      case JobEvent::kDumpSignal:
-      case JobEvent::kAsyncError:
-      case JobEvent::kHeartbeatLost:
-      case JobEvent::kGilHeld:
-      case JobEvent::kStoreWait:
-      case JobEvent::kException:
-      case JobEvent::kTerminating:
-      case JobEvent::kDesyncLagging:
-      case JobEvent::kFingerprint:
-      case JobEvent::kNcclCompletion:
-      case JobEvent::kNcclConnection:
-      case JobEvent::kXid:
-      case JobEvent::kProcessDied:
-      case JobEvent::kOutOfMemory:
-      case JobEvent::kGlooTimeout:
-      case JobEvent::kRasDead:
-      case JobEvent::kRasMismatch:
-        return true;
-    }
-    return true;
-  });
+  return std::any_of(lines.begin(), lines.end(),
+                     [](const JobLine& line) { return is_trouble(line.event); });
 }
 
 const char* job_event_name(JobEvent event) {

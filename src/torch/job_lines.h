@@ -52,6 +52,8 @@ enum class JobEvent {
   kRasMismatch,  // ncclras: operation counts differ
 };
 const char* job_event_name(JobEvent event);
+// Something went wrong; false for what a job without a fault prints too.
+bool is_trouble(JobEvent event);
 
 struct JobLine {
   JobEvent event = JobEvent::kTimeout;
@@ -100,7 +102,7 @@ struct JobLines {
 
   std::vector<const JobLine*> of(JobEvent event) const;
   const JobLine* first(JobEvent event, std::optional<int> rank = {}) const;
-  // Something went wrong: a time-out, an error, a process that ended.
+  // Any line of trouble.
   bool tell_of_trouble() const;
 };
 
