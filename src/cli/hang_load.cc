@@ -33,6 +33,19 @@ std::optional<std::int64_t> file_time(const std::string& path) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
+// What ncclras says, or the lines of a log; nothing where the file is neither.
+void read_text(core::Input& input, FileContent& content) {
+  const bool is_ras = torch::looks_like_ras(input.head());
+  if (!is_ras && core::classify_content(input.head()) != core::ContentClass::kText) return;
+  content.lines.emplace();
+  if (is_ras) {
+    torch::read_ras(input, *content.lines);
+  } else if (const auto error = torch::read_job_lines(input, *content.lines)) {
+    content.caveats.push_back(
+        core::make_caveat("input.truncated", error->one_line(), "the lines before it were used"));
+  }
+}
+
 FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
   FileContent content;
   auto input = core::Input::open(path);
@@ -44,15 +57,8 @@ FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
     content.error = *error;
     return content;
   }
-  if (torch::looks_like_ras(input->head())) {
-    content.lines.emplace();
-    torch::read_ras(*input, *content.lines);
-    return content;
-  }
   if (!torch::looks_like_dump(input->head())) {
-    if (core::classify_content(input->head()) != core::ContentClass::kText) return content;
-    content.lines.emplace();
-    torch::read_job_lines(*input, *content.lines);
+    read_text(*input, content);
     return content;
   }
   auto dump = torch::read_dump(*input, rank_lists);
@@ -62,7 +68,6 @@ FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
   }
   content.caveats = std::move(dump->caveats);
   dump->file_time_ns = file_time(path);
-  dump->rank = torch::rank_of_name(path);
   content.digest = std::make_shared<const torch::Digest>(torch::digest(std::move(*dump)));
   return content;
 }

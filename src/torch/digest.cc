@@ -82,7 +82,6 @@ std::uint64_t Digester::signature_of(const Call& call) const {
 Work Digester::work_of(const Call& call) const {
   Work work;
   work.created_ns = call.created_ns;
-  work.completed_ns = call.completed_ns;
   work.signature = signature_of(call);
   work.site = call.stack == kNoIndex ? 0 : digest_.dump.stacks[call.stack].site;
   work.seq = call.is_p2p ? call.p2p_seq : call.collective_seq;
@@ -146,8 +145,7 @@ void Digester::add_messages(std::size_t first, std::size_t count, bool batched) 
     const Kind kind = operation_of(call).kind;
     if (kind != Kind::kSend && kind != Kind::kReceive) continue;
     digest_.messages.push_back({static_cast<std::uint32_t>(digest_.works.size()), call.arguments,
-                                call.record, call.op_seq, call.operation, kind == Kind::kSend,
-                                batched});
+                                call.operation, kind == Kind::kSend, batched});
   }
 }
 
@@ -167,7 +165,6 @@ void Digester::add_series(std::size_t first, std::size_t count, bool has_end) {
     const Work end = work_of(calls_[first + count]);
     work.state = end.state;
     work.is_started = end.is_started;
-    work.completed_ns = end.completed_ns;
     work.timeout_ms = end.timeout_ms;
   } else if (is_dead_member(first + count - 1, count)) {
     work.state = Work::State::kDone;
@@ -266,7 +263,6 @@ Digest digest(Dump dump) {
   made.wrapped = made.dump.is_wrapped();
   made.has_entries = !made.dump.calls.empty();
   made.only_active = made.dump.is_only_active() || (!made.has_entries && !made.dump.cut);
-  made.first_time_ns = made.dump.first_time_ns();
   made.last_time_ns = made.dump.last_time_ns();
   Digester(made).run();
   made.dump.calls = {};

@@ -23,7 +23,6 @@ struct Work {
              // never looks (gloo)
   };
   std::int64_t created_ns = 0;
-  std::int64_t completed_ns = 0;
   std::uint64_t signature = 0;  // equal on all ranks that make the same call
   std::uint64_t site = 0;       // where in the program; 0: no stack
   std::uint32_t seq = 0;        // of its kind in its group
@@ -40,13 +39,10 @@ struct Work {
   bool is_started = false;
 };
 
-// One send or receive; `index` counts the messages of this ordered pair of this kind, from 1, as
-// far as the ring shows them.
+// One send or receive, alone or as a member of a batch.
 struct Message {
-  std::uint32_t work = 0;
+  std::uint32_t work = 0;  // in Digest::works
   std::uint32_t arguments = 0;
-  std::uint32_t record = 0;
-  std::uint32_t op_seq = 0;
   std::uint16_t operation = 0;
   bool is_send = false;
   bool is_batched = false;
@@ -68,7 +64,6 @@ struct Digest {
   bool wrapped = false;
   bool only_active = false;
   bool has_entries = false;
-  std::int64_t first_time_ns = 0;
   std::int64_t last_time_ns = 0;
 
   std::span<const Work> collectives(std::size_t group) const;

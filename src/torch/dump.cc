@@ -72,8 +72,6 @@ std::int64_t Dump::last_time_ns() const {
   return last;
 }
 
-std::int64_t Dump::first_time_ns() const { return calls.empty() ? 0 : calls.front().created_ns; }
-
 // Either numbers are missing between the calls, or the oldest one that is written follows the last
 // one that pg_status knows as completed (a whole ring would hold completed calls before it).
 bool Dump::is_only_active() const {

@@ -66,7 +66,6 @@ struct Call {
   std::uint32_t record = 0;
   std::uint32_t collective_seq = 0;
   std::uint32_t p2p_seq = 0;
-  std::uint32_t op_seq = 0;
   std::uint32_t arguments = 0;  // index in Dump::arguments
   std::uint32_t stack = kNoIndex;
   std::uint32_t timeout_ms = 0;
@@ -94,7 +93,6 @@ struct DumpGroup {
   // Of pg_config: global ranks, in group rank order; shared by all dumps that list the same.
   RankList ranks = {};
   std::optional<Progress> progress = {};
-  bool local_id_inferred = false;  // paired by sorted order, not by an entry
 };
 
 struct Dump {
@@ -103,7 +101,6 @@ struct Dump {
   enum class Format { kPickle, kJson };
   Format format = Format::kPickle;
   std::string version = {};  // "2.10"; empty: the list of end-2023 builds
-  std::string library = {};  // version of NCCL
   std::vector<DumpGroup> groups = {};
   std::vector<Operation> operations = {};
   std::vector<Arguments> arguments = {};
@@ -112,12 +109,11 @@ struct Dump {
   std::vector<Call> calls = {};  // oldest first
   bool cut = false;              // the file ends too early: later calls are not known
   std::uint64_t bytes = 0;
-  std::uint64_t skipped_entries = 0;              // entries without a name or a group
+  std::uint64_t skipped_entries = 0;              // without a name, or one group too many
   std::optional<std::int64_t> file_time_ns = {};  // when the file was written last, if known
   std::vector<core::Caveat> caveats = {};
 
-  std::int64_t last_time_ns() const;   // latest time of any call; 0: none
-  std::int64_t first_time_ns() const;  // earliest creation; 0: none
+  std::int64_t last_time_ns() const;  // latest time of any call; 0: none
   // Older calls were pushed out of the ring, or left out.
   bool is_wrapped() const { return !calls.empty() && calls.front().record > 0; }
   // Only calls that were not completed were written: an absent call is completed or never issued.

@@ -588,12 +588,13 @@ const char* job_event_name(JobEvent event) {
   return "";
 }
 
-void read_job_lines(core::Input& input, JobLines& lines) {
+std::optional<core::Error> read_job_lines(core::Input& input, JobLines& lines) {
   JobLineReader reader(std::move(lines));
   reader.begin_file(input.name());
   core::LineReader text(input);
   for (core::Line line; text.next(line);) reader.add(line);
   lines = reader.finish();
+  return text.error();
 }
 
 }  // namespace comm_probe::torch

@@ -125,7 +125,8 @@ class JobLineReader {
   std::unique_ptr<Parser> parser_;
 };
 
-// Adds what a text says; a text that says nothing adds no line but counts as a log.
-void read_job_lines(core::Input& input, JobLines& lines);
+// Adds what a text says; a text that says nothing adds no line but counts as a log. An error is of
+// the input (packed data that is cut): the lines before it were added.
+std::optional<core::Error> read_job_lines(core::Input& input, JobLines& lines);
 
 }  // namespace comm_probe::torch

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "torch/rank_of_name.h"
 #include "torch/torch.h"
 
 namespace comm_probe {
@@ -29,7 +30,7 @@ std::map<std::string, Dumps> cases() {
        fs::directory_iterator(fs::path(COMM_PROBE_SHARED) / "data/hang", ignored)) {
     Dumps dumps;
     for (const auto& file : fs::directory_iterator(folder.path() / "json", ignored)) {
-      const auto rank = torch::rank_in_name(file.path().string());
+      const auto rank = torch::rank_of_name(file.path().string());
       json dump = json::parse(std::ifstream(file.path()), nullptr, false);
       if (rank && !dump.is_discarded()) dumps[*rank] = std::move(dump);
     }

@@ -95,9 +95,6 @@ void DumpBuilder::set_field(Entry& entry, std::uint32_t key, const Value& value)
     case kP2pSeqId:
       call.p2p_seq = to_u32(number);
       return;
-    case kOpId:
-      call.op_seq = to_u32(number);
-      return;
     case kTimeCreatedNs:
       call.created_ns = number;
       return;
@@ -146,8 +143,8 @@ bool DumpBuilder::take_entry(std::span<const Value> pairs, Value& replacement) {
     if (pairs[i].kind == Kind::kString && pairs[i].index < kWordCount)
       set_field(entry, pairs[i].index, stack_->resolved(pairs[i + 1]));
   replacement = {Kind::kEntry, static_cast<std::uint32_t>(dump_.calls.size()), 0};
-  if (entry.name == kNoIndex || dump_.groups.size() >= 0xfff0 ||
-      dump_.operations.size() >= 0xfff0) {
+  if (entry.name == kNoIndex || dump_.groups.size() >= kMostNumbered ||
+      dump_.operations.size() >= kMostNumbered) {
     ++dump_.skipped_entries;
     return true;
   }

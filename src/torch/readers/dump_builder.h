@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 #include <unordered_map>
 
@@ -40,6 +41,9 @@ class NumberByHash {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_ = {};
 };
 
+// Groups and operations of one dump are numbered with 16 bits.
+inline constexpr std::size_t kMostNumbered = 0xfff0;
+
 class DumpBuilder : public DictSink {
  public:
   explicit DumpBuilder(RankLists& rank_lists);
@@ -53,7 +57,6 @@ class DumpBuilder : public DictSink {
   Dump finish(const ValueStack& stack);
   // The stack that it looks into while dictionaries close.
   void look_into(const ValueStack& stack) { stack_ = &stack; }
-  bool has_entries() const { return !dump_.calls.empty() || dump_.skipped_entries > 0; }
 
  private:
   struct Entry;

@@ -38,7 +38,6 @@ void DumpBuilder::read_root(const ValueStack& stack) {
 
 void DumpBuilder::read_root_item(std::uint32_t key, const Value& value) {
   if (key == kVersion) dump_.version = text_of(value);
-  if (key == kNcclVersion || key == kCommLibVersion) dump_.library = text_of(value);
   if (key == kPgConfig) read_pg_config(value);
   if (key == kPgStatus) read_pg_status(value);
 }
@@ -75,8 +74,7 @@ void DumpBuilder::configure(std::string_view name, const RankList& ranks, std::s
     group.ranks = ranks;
     is_known = true;
   }
-  if (!is_known)
-    dump_.groups.push_back({std::string(name), std::string(desc), {}, ranks, {}, false});
+  if (!is_known) dump_.groups.push_back({std::string(name), std::string(desc), {}, ranks, {}});
 }
 
 void DumpBuilder::read_pg_status(const Value& status) {
@@ -119,7 +117,6 @@ void DumpBuilder::name_local_ids() {
   for (std::size_t i = 0; i < named.size(); ++i) {
     if (named[i].second->local_id) continue;
     named[i].second->local_id = statuses_[i].local_id;
-    named[i].second->local_id_inferred = true;
     named[i].second->progress = statuses_[i].progress;
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace comm_probe::torch {
@@ -14,15 +15,12 @@ enum Word : std::uint32_t {
   kCollectiveSeqId,
   kP2pSeqId,
   kSeqId,
-  kOpId,
   kTimeCreatedNs,
-  kDurationMs,
   kInputSizes,
   kInputDtypes,
   kOutputSizes,
   kOutputDtypes,
   kStateWord,
-  kTimeStartedNs,
   kTimeCompletedNs,
   kRetired,
   kTimeoutMs,
@@ -37,9 +35,6 @@ enum Word : std::uint32_t {
   kVersion,
   kPgConfig,
   kPgStatus,
-  kEntries,
-  kNcclVersion,
-  kCommLibVersion,
   kDesc,
   kRanks,
   kLastEnqueued,
@@ -54,15 +49,12 @@ inline constexpr std::array<std::string_view, kWordCount> kWords = {"profiling_n
                                                                     "collective_seq_id",
                                                                     "p2p_seq_id",
                                                                     "seq_id",
-                                                                    "op_id",
                                                                     "time_created_ns",
-                                                                    "duration_ms",
                                                                     "input_sizes",
                                                                     "input_dtypes",
                                                                     "output_sizes",
                                                                     "output_dtypes",
                                                                     "state",
-                                                                    "time_discovered_started_ns",
                                                                     "time_discovered_completed_ns",
                                                                     "retired",
                                                                     "timeout_ms",
@@ -77,9 +69,6 @@ inline constexpr std::array<std::string_view, kWordCount> kWords = {"profiling_n
                                                                     "version",
                                                                     "pg_config",
                                                                     "pg_status",
-                                                                    "entries",
-                                                                    "nccl_version",
-                                                                    "comm_lib_version",
                                                                     "desc",
                                                                     "ranks",
                                                                     "last_enqueued_collective",

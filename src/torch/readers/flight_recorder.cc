@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/finding_table.h"
+#include "torch/rank_of_name.h"
 #include "torch/readers/dump_builder.h"
 #include "torch/readers/json_machine.h"
 #include "torch/readers/pickle_machine.h"
@@ -14,7 +15,7 @@
 namespace comm_probe::torch {
 namespace {
 
-// The newest form that the facts in docs/formats cover.
+// The newest form that the reader was written for.
 constexpr int kKnownMajor = 2;
 constexpr int kKnownMinor = 10;
 
@@ -46,6 +47,15 @@ void check_version(Dump& dump) {
                         fmt::format("{}: Flight Recorder version {}, known up to {}.{}", dump.file,
                                     dump.version, kKnownMajor, kKnownMinor),
                         "fields of the newer version are not used", false));
+}
+
+core::Caveat skipped_caveat(const Dump& dump) {
+  return core::make_caveat(
+      "hang.entries-skipped",
+      fmt::format("{}: {} entries without the name of an operation, or beyond {} groups or "
+                  "operations, besides {} that were read",
+                  dump.file, dump.skipped_entries, kMostNumbered, dump.calls.size()),
+      "calls that lack here may have been made");
 }
 
 core::Error no_dump(const Dump& dump, const Stopped& stopped) {
@@ -84,7 +94,7 @@ core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists
   Stopped stopped = run(as_pickle, bytes, stack, builder);
   Dump dump = builder.finish(stack);
   dump.file = std::move(file);
-  dump.rank = rank_in_name(dump.file);
+  dump.rank = rank_of_name(dump.file);
   dump.format = as_pickle ? Dump::Format::kPickle : Dump::Format::kJson;
   dump.bytes = bytes.size();
   if (dump.calls.empty() && dump.groups.empty()) return no_dump(dump, stopped);
@@ -97,6 +107,7 @@ core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists
                                                          dump.file, bytes.size() - stopped.offset),
                                              "they were not read", false));
   }
+  if (dump.skipped_entries > 0) dump.caveats.push_back(skipped_caveat(dump));
   check_version(dump);
   return dump;
 }
@@ -105,30 +116,6 @@ core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists) {
   const auto bytes = input.read_all(kLargestDump);
   if (!bytes) return bytes.error();
   return read_dump(input.name(), *bytes, rank_lists);
-}
-
-std::optional<int> rank_in_name(std::string_view path) {
-  std::string_view name = path.substr(path.find_last_of('/') + 1);
-  constexpr std::array kEndings = {std::string_view(".gz"),   std::string_view(".zst"),
-                                   std::string_view(".json"), std::string_view(".log"),
-                                   std::string_view(".txt"),  std::string_view(".pickle"),
-                                   std::string_view(".pkl"),  std::string_view(".out"),
-                                   std::string_view(".err"),  std::string_view(".bin")};
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view ending : kEndings)
-      if (name.ends_with(ending)) {
-        name.remove_suffix(ending.size());
-        again = true;
-      }
-  }
-  std::size_t begin = name.size();
-  while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
-  if (begin == name.size()) return std::nullopt;
-  int rank = 0;
-  const auto [end, error] = std::from_chars(name.data() + begin, name.data() + name.size(), rank);
-  if (error != std::errc()) return std::nullopt;
-  return rank;
 }
 
 }  // namespace comm_probe::torch

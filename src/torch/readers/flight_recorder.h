@@ -20,7 +20,5 @@ inline constexpr std::uint64_t kLargestDump = std::uint64_t{1} << 31;
 bool looks_like_dump(std::string_view head);
 core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists);
 core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists& rank_lists);
-// "nccl_trace_rank_3", "rank_12.json.gz", "_dump_0", "rank3.log" -> 3, 12, 0, 3
-std::optional<int> rank_in_name(std::string_view path);
 
 }  // namespace comm_probe::torch

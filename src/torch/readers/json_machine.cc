@@ -43,10 +43,7 @@ bool JsonMachine::fail(std::string why) {
   return false;
 }
 
-bool JsonMachine::cut() {
-  stopped_.is_cut = true;
-  return fail("the JSON text ends too early");
-}
+bool JsonMachine::cut() { return fail("the JSON text ends too early"); }
 
 void JsonMachine::after_value() { expect_ = Expect::kCommaOrEnd; }
 

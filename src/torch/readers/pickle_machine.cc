@@ -79,7 +79,6 @@ bool PickleMachine::fail(std::string why) {
 
 bool PickleMachine::need(std::size_t size) {
   if (static_cast<std::size_t>(end_ - at_) >= size) return true;
-  stopped_.is_cut = true;
   return fail("the pickle ends too early");
 }
 
@@ -93,10 +92,8 @@ std::uint64_t PickleMachine::little_endian(std::size_t size) {
 bool PickleMachine::read_string(std::size_t length_bytes) {
   if (!need(length_bytes)) return false;
   const std::uint64_t length = little_endian(length_bytes);
-  if (length > static_cast<std::uint64_t>(end_ - at_)) {
-    stopped_.is_cut = true;
+  if (length > static_cast<std::uint64_t>(end_ - at_))
     return fail(fmt::format("a string of {} bytes where {} are left", length, end_ - at_));
-  }
   stack_.push_string(
       strings_.number({reinterpret_cast<const char*>(at_), static_cast<std::size_t>(length)}));
   at_ += length;

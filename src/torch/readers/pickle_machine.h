@@ -2,7 +2,8 @@
 // REDUCE, BUILD and every other opcode outside the list ends the reading with its name and offset.
 // What was read until then stays on the stack.
 //
-// Opcodes: python's pickletools (documentation); which of them occur: docs/formats.
+// Opcodes: python's pickletools (documentation); those that occur in dumps and
+// re-pickled dumps are read.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,6 @@ namespace comm_probe::torch {
 struct Stopped {
   std::string why = {};  // "opcode GLOBAL ('c') is not plain data"; empty: the end was reached
   std::uint64_t offset = 0;
-  bool is_cut = false;  // the bytes ended too early
 };
 
 class PickleMachine {

@@ -72,8 +72,9 @@ void add_behind(const json& communicator, const std::string& file, JobLines& lin
 }  // namespace
 
 bool looks_like_ras(std::string_view head) {
-  return head.find("\"communicators\"") != std::string_view::npos ||
-         head.find("\"communicators_count\"") != std::string_view::npos;
+  const std::size_t first = head.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || head[first] != '{') return false;
+  return head.find("\"communicators") != std::string_view::npos;  // or "communicators_count"
 }
 
 bool read_ras(core::Input& input, JobLines& lines) {

@@ -11,6 +11,7 @@
 
 namespace comm_probe::torch {
 
+// By the first bytes: an object that names communicators. A log that prints one is none.
 bool looks_like_ras(std::string_view head);
 // Adds what it says; a text that is no such JSON adds nothing and returns false.
 bool read_ras(core::Input& input, JobLines& lines);

@@ -78,7 +78,6 @@ class ValueStack {
   void push_list() { push_container(Value::Kind::kList); }
   void push_dict() { push_container(Value::Kind::kDict); }
   bool mark();  // false: too deep
-  bool has_mark() const { return !marks_.empty(); }
   // The values since the last mark go into the list or dictionary below it. False: there is none.
   bool append_marked();
   bool set_items_marked();
@@ -94,7 +93,6 @@ class ValueStack {
   void share() { shared_ = true; }
 
   std::span<const Value> stack() const { return stack_; }
-  std::span<const std::size_t> marks() const { return marks_; }
   const Value& top() const { return stack_.back(); }
   bool empty() const { return stack_.empty(); }
   // What a dictionary became, if it became something.

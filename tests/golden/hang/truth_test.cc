@@ -140,7 +140,7 @@ TEST(Truth, LogsAlone) {
   }
 }
 
-// One screen, whatever the case: 100 columns, at most 40 lines.
+// Not much more than one screen, whatever the case: at most 60 lines.
 TEST(Truth, FitsOneScreen) {
   for (const Case& hang : cases()) {
     const BinaryRun run = run_binary({"hang", hang.folder});

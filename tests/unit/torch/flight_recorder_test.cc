@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "torch/rank_of_name.h"
 #include "torch/torch.h"
 
 namespace comm_probe::torch {
@@ -64,6 +65,22 @@ TEST(FlightRecorder, NamesWhatItRefuses) {
   EXPECT_EQ(dump.error().where.offset, 4U);
 }
 
+// Were they dropped in silence, an absent call would look like one that was never made.
+TEST(FlightRecorder, TellsOfEntriesThatItCannotUse) {
+  const std::string entry = R"("process_group": ["0", "x"], "collective_seq_id": 1})";
+  const std::string named = R"({"profiling_name": "nccl:all_reduce", )" + entry;
+  const std::string nameless = R"({"profiling_name": null, )" + entry;
+  const auto whole = read("rank_0", R"({"entries": [)" + named + "]}");
+  ASSERT_TRUE(whole.ok()) << whole.error().one_line();
+  EXPECT_TRUE(whole->caveats.empty());
+  const auto holed =
+      read("rank_0", R"({"entries": [)" + named + ", " + nameless + ", " + nameless + "]}");
+  ASSERT_TRUE(holed.ok()) << holed.error().one_line();
+  ASSERT_EQ(holed->caveats.size(), 1U);
+  EXPECT_EQ(holed->caveats.front().id, "hang.entries-skipped");
+  EXPECT_NE(holed->caveats.front().missing.find("2 entries"), std::string::npos);
+}
+
 TEST(FlightRecorder, OperationNames) {
   const Operation receive = parse_operation("nccl:recv 3<-0");
   EXPECT_EQ(receive.kind, Operation::Kind::kReceive);
@@ -77,12 +94,12 @@ TEST(FlightRecorder, OperationNames) {
 }
 
 TEST(FlightRecorder, RankOfAName) {
-  EXPECT_EQ(rank_in_name("/tmp/nccl_trace_rank_12"), 12);
-  EXPECT_EQ(rank_in_name("x/rank_3.json.gz"), 3);
-  EXPECT_EQ(rank_in_name("_dump_0"), 0);
-  EXPECT_EQ(rank_in_name("rank7.log"), 7);
-  EXPECT_EQ(rank_in_name("dump"), std::nullopt);
-  EXPECT_EQ(rank_in_name("99999999999999999999"), std::nullopt);
+  EXPECT_EQ(rank_of_name("/tmp/nccl_trace_rank_12"), 12);
+  EXPECT_EQ(rank_of_name("x/rank_3.json.gz"), 3);
+  EXPECT_EQ(rank_of_name("_dump_0"), 0);
+  EXPECT_EQ(rank_of_name("rank7.log"), 7);
+  EXPECT_EQ(rank_of_name("dump"), std::nullopt);
+  EXPECT_EQ(rank_of_name("99999999999999999999"), std::nullopt);
 }
 
 // The worked example of torch.h.
