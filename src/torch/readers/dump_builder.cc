@@ -171,10 +171,10 @@ std::uint16_t DumpBuilder::group_of(const Entry& entry) {
   });
   const std::uint64_t key =
       combine(combine(parts[0], parts[1]), static_cast<std::uint64_t>(entry.pg_id));
-  bool is_new = false;
-  const auto number = static_cast<std::uint16_t>(
-      groups_by_key_.find(key, static_cast<std::uint32_t>(dump_.groups.size()), is_new));
-  if (!is_new) return number;
+  const std::uint32_t known = groups_by_key_.find(key);
+  if (known != NumberByHash::kNone) return static_cast<std::uint16_t>(known);
+  const auto number = static_cast<std::uint16_t>(dump_.groups.size());
+  groups_by_key_.add(key, number);
   DumpGroup group;
   group.name = parts[0] == kNoIndex ? std::to_string(entry.pg_id) : strings_.text(parts[0]);
   if (parts[1] != kNoIndex) group.desc = strings_.text(parts[1]);
@@ -242,8 +242,22 @@ void DumpBuilder::write_sizes(const Value& sizes, std::string& text) const {
   text += all > kMostShown ? fmt::format(", {} more]", all - kMostShown) : "]";
 }
 
-// The hash over the dimensions themselves finds calls with the same arguments.
+// The same four lists are the same arguments.
 std::uint32_t DumpBuilder::arguments_of(const Entry& entry) {
+  std::uint64_t key = 0;
+  for (const Value* list : {&entry.in, &entry.out, &entry.in_types, &entry.out_types}) {
+    if (list->kind != Kind::kList || list->number != 1) return new_arguments(entry);
+    key = combine(key, list->index);
+  }
+  std::uint32_t number = arguments_by_lists_.find(key);
+  if (number != NumberByHash::kNone) return number;
+  number = new_arguments(entry);
+  arguments_by_lists_.add(key, number);
+  return number;
+}
+
+// The hash over the dimensions themselves finds calls with the same arguments.
+std::uint32_t DumpBuilder::new_arguments(const Entry& entry) {
   std::uint64_t key = 17;
   const auto add_sizes = [&](const Value& sizes) {
     stack_->each(sizes, kMostTensors, [&](const Value& tensor) {
@@ -262,10 +276,10 @@ std::uint32_t DumpBuilder::arguments_of(const Entry& entry) {
   add_sizes(entry.out);
   add_types(entry.in_types);
   add_types(entry.out_types);
-  bool is_new = false;
-  const std::uint32_t number =
-      arguments_by_hash_.find(key, static_cast<std::uint32_t>(dump_.arguments.size()), is_new);
-  if (!is_new) return number;
+  const std::uint32_t known = arguments_by_hash_.find(key);
+  if (known != NumberByHash::kNone) return known;
+  const auto number = static_cast<std::uint32_t>(dump_.arguments.size());
+  arguments_by_hash_.add(key, number);
   Arguments made;
   std::string types, out_types;
   made.in = size_hash(entry.in, made.elements_in, made.tensors);
@@ -312,10 +326,10 @@ std::uint32_t DumpBuilder::stack_number() {
     key = (key ^ frame) * 0x9fb21c651e98df25ULL;
     key ^= key >> 32;
   }
-  bool is_new = false;
-  const std::uint32_t number =
-      stacks_by_hash_.find(key, static_cast<std::uint32_t>(dump_.stacks.size()), is_new);
-  if (!is_new) return number;
+  const std::uint32_t known = stacks_by_hash_.find(key);
+  if (known != NumberByHash::kNone) return known;
+  const auto number = static_cast<std::uint32_t>(dump_.stacks.size());
+  stacks_by_hash_.add(key, number);
   Stack stack;
   for (const std::uint32_t one : frame_numbers_) {
     const Frame& frame = dump_.frames[one];

@@ -3,43 +3,16 @@
 // version) is read from what lies on the stack when the text ends, also where it ends too early.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "torch/dump.h"
+#include "torch/readers/number_by_hash.h"
 #include "torch/readers/rank_lists.h"
 #include "torch/readers/value_stack.h"
 
 namespace comm_probe::torch {
-
-// A map from hashes to numbers with the last ones at hand: neighbouring calls are alike.
-class NumberByHash {
- public:
-  // The number of `key`; `next` for a new one, and then `is_new`.
-  std::uint32_t find(std::uint64_t key, std::uint32_t next, bool& is_new) {
-    Recent& recent = recent_[key % kRecent];
-    if (recent.number != kNone && recent.key == key) {
-      is_new = false;
-      return recent.number;
-    }
-    const auto [place, inserted] = numbers_.try_emplace(key, next);
-    recent = {key, place->second};
-    is_new = inserted;
-    return place->second;
-  }
-
- private:
-  static constexpr std::size_t kRecent = 256;
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  struct Recent {
-    std::uint64_t key = 0;
-    std::uint32_t number = kNone;
-  };
-  std::array<Recent, kRecent> recent_ = {};
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers_ = {};
-};
 
 // Groups and operations of one dump are numbered with 16 bits.
 inline constexpr std::size_t kMostNumbered = 0xfff0;
@@ -66,6 +39,7 @@ class DumpBuilder : public DictSink {
   std::uint16_t group_of(const Entry& entry);
   std::uint16_t operation_of(std::uint32_t name);
   std::uint32_t arguments_of(const Entry& entry);
+  std::uint32_t new_arguments(const Entry& entry);
   std::uint32_t stack_of(const Value& frames);
   std::uint32_t stack_number();
   std::uint64_t type_hash(const Value& types, std::string& text);
@@ -87,6 +61,7 @@ class DumpBuilder : public DictSink {
   Dump dump_ = {};
   std::vector<std::uint16_t> operation_of_string_ = {};
   NumberByHash arguments_by_hash_ = {};
+  NumberByHash arguments_by_lists_ = {};  // of lists that stay
   NumberByHash stacks_by_hash_ = {};
   NumberByHash groups_by_key_ = {};
   std::vector<std::uint32_t> frame_numbers_ = {};

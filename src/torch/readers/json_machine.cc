@@ -98,8 +98,32 @@ bool JsonMachine::escaped_string(std::size_t length) {
   return true;
 }
 
+// The strings of a dump come in the same order over and over: the one that followed the last one
+// before is tried first. Only strings without a backslash are remembered so, their text is what
+// stands in the file.
+bool JsonMachine::expected_string() {
+  const std::uint32_t expected = last_string_ < follows_.size() ? follows_[last_string_] : kNone;
+  if (expected == kNone) return false;
+  const std::string_view text = strings_.text(expected);
+  if (text_.size() - at_ <= text.size() || text_[at_ + text.size()] != '"') return false;
+  if (std::memcmp(text_.data() + at_, text.data(), text.size()) != 0) return false;
+  stack_.push_string(expected);
+  last_string_ = expected;
+  at_ += text.size() + 1;
+  return true;
+}
+
+void JsonMachine::plain_string(std::string_view raw) {
+  const std::uint32_t number = strings_.number(raw);
+  stack_.push_string(number);
+  if (last_string_ >= follows_.size()) follows_.resize(std::size_t{last_string_} + 64, kNone);
+  follows_[last_string_] = number;
+  last_string_ = number;
+}
+
 bool JsonMachine::string() {
   ++at_;  // the quote
+  if (expected_string()) return true;
   std::size_t end = at_;
   bool has_escape = false;
   while (true) {
@@ -117,7 +141,7 @@ bool JsonMachine::string() {
   if (has_escape)
     escaped_string(raw.size());
   else
-    stack_.push_string(strings_.number(raw));
+    plain_string(raw);
   at_ = end + 1;
   return true;
 }
@@ -156,6 +180,8 @@ bool JsonMachine::word() {
       Word{"NaN", {Kind::kFloat, 0, 0}},
       Word{"Infinity", {Kind::kFloat, 0, 0}},
   };
+  const char c = text_[at_];
+  if ((c >= '0' && c <= '9') || c == '-') return number();
   const std::string_view rest = text_.substr(at_);
   for (const Word& word : kWords) {
     if (rest.starts_with(word.text)) {

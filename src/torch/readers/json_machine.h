@@ -3,8 +3,10 @@
 // NaN and Infinity are numbers too (python writes them).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "torch/readers/pickle_machine.h"
 #include "torch/readers/value_stack.h"
@@ -24,6 +26,8 @@ class JsonMachine {
   bool value();
   bool key();
   bool string();
+  bool expected_string();
+  void plain_string(std::string_view raw);
   bool escaped_string(std::size_t length);
   bool number();
   bool word();
@@ -37,6 +41,9 @@ class JsonMachine {
   std::size_t at_ = 0;
   std::string open_ = {};  // brackets that are open, innermost last
   Expect expect_ = Expect::kValue;
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  std::vector<std::uint32_t> follows_ = {};  // what came last behind each string
+  std::uint32_t last_string_ = 0;
   Stopped stopped_ = {};
 };
 

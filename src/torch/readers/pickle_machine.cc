@@ -5,8 +5,6 @@
 #include <array>
 #include <cstring>
 
-#include "torch/readers/hash.h"
-
 namespace comm_probe::torch {
 
 using Kind = Value::Kind;
@@ -123,6 +121,8 @@ bool PickleMachine::put(std::uint64_t index) {
     return fail(fmt::format("memo number {} where {} is next", index, memo_.size()));
   if (index >= memo_.size()) {
     memo_.resize(index + 1, Value{Kind::kUnset, 0, 0});
+  } else if (memo_[index].kind != Kind::kUnset) {
+    forget_known();  // what was known by its bytes may now mean something else
   }
   const Value value = stack_.top();
   memo_[index] = value;
@@ -156,35 +156,6 @@ void PickleMachine::fetch_run() {
     stack_.push(memo_[index]);
     at_ += length;
   }
-}
-
-// The C++ pickler writes the same stack as the same bytes: a list of fetches of its frames. One
-// that was seen before is known by them; a new one is given to the sink once.
-bool PickleMachine::push_known_stack() {
-  if (end_ - at_ < 3 || *at_ != '(') return false;
-  const unsigned char* const begin = at_ + 1;
-  const unsigned char* at = begin;
-  while (at < end_ && (*at == 'h' || *at == 'j')) at += *at == 'h' ? 2 : 5;
-  if (at >= end_ || *at != 'e' || at - begin < 2) return false;
-  const std::string_view bytes(reinterpret_cast<const char*>(begin),
-                               static_cast<std::size_t>(at - begin));
-  const std::uint64_t key = hash_text(bytes);
-  auto known = stacks_.find(key);
-  if (known == stacks_.end()) {
-    fetched_.clear();
-    for (const unsigned char* p = begin; p < at; p += *p == 'h' ? 2 : 5) {
-      std::uint32_t index = p[1];
-      if (*p == 'j') std::memcpy(&index, p + 1, 4);
-      if (index >= memo_.size()) return false;
-      fetched_.push_back(memo_[index]);
-    }
-    Value stack;
-    if (!sink_.take_frames(fetched_, stack)) return false;
-    known = stacks_.emplace(key, stack).first;
-  }
-  stack_.push(known->second);
-  at_ = at + 1;
-  return true;
 }
 
 bool PickleMachine::check(bool done, const char* opcode) {
@@ -238,10 +209,10 @@ bool PickleMachine::step(unsigned char opcode) {
                          static_cast<std::int64_t>(__builtin_bswap64(little_endian(8))));
       return true;
     case '}':
-      stack_.push_dict();
+      if (!push_flat_dict()) stack_.push_dict();
       return true;
     case ']':
-      if (!push_known_stack()) stack_.push_list();
+      if (!push_known_list()) stack_.push_list();
       return true;
     case '(':
       return stack_.mark() || fail(fmt::format("nested deeper than {}", ValueStack::kDeepest));

@@ -6,12 +6,14 @@
 // re-pickled dumps are read.
 #pragma once
 
-#include <optional>
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "torch/readers/number_by_hash.h"
 #include "torch/readers/value_stack.h"
 
 namespace comm_probe::torch {
@@ -34,7 +36,40 @@ class PickleMachine {
   bool put(std::uint64_t index);
   bool get(std::uint64_t index);
   void fetch_run();
-  bool push_known_stack();
+  // pickle_shortcuts.cc: what PyTorch's pickler writes over and over. False: it is something else,
+  // nothing has moved.
+  struct Habit {
+    std::uint64_t words[2] = {};
+    std::uint64_t mask[2] = {};
+    std::uint32_t size = 0;  // 0: none
+    Value value = {};
+  };
+  static constexpr std::size_t kMostPairs = 64;
+  static bool read_same_list(const unsigned char*& at, const Habit& habit, Value& value);
+  static void remember(Habit& habit, const unsigned char* begin, const unsigned char* end,
+                       const Value& value);
+  bool push_known_list();
+  bool push_flat_dict();
+  bool read_flat_value(const unsigned char*& at, Value& value);
+  bool read_known_list(const unsigned char*& at, const unsigned char* end, Value& value);
+  // A fetch from the memo; five bytes can be looked at.
+  bool fetched(const unsigned char*& at, Value& value) const {
+    std::uint32_t index = at[1];
+    if (*at == 'h') {
+      at += 2;
+    } else if (*at == 'j') {
+      std::memcpy(&index, at + 1, 4);
+      at += 5;
+    } else {
+      return false;
+    }
+    if (index >= memo_.size()) return false;
+    value = memo_[index];
+    return value.kind != Value::Kind::kUnset;
+  }
+  Value as_stack(const unsigned char* begin, const unsigned char* end);
+  Value build_list(const unsigned char* begin, const unsigned char* end);
+  void forget_known();
   bool need(std::size_t size);
   std::uint64_t little_endian(std::size_t size);
   bool fail(std::string why);
@@ -47,7 +82,10 @@ class PickleMachine {
   const unsigned char* end_ = nullptr;
   std::vector<Value> memo_ = {};
   std::vector<Value> fetched_ = {};
-  std::unordered_map<std::uint64_t, Value> stacks_ = {};  // by the bytes of the list
+  std::array<Value, 2 * kMostPairs> pairs_ = {};
+  NumberByHash list_numbers_ = {};             // of `lists_`, by the bytes of the list
+  std::vector<Value> lists_ = {};              // kUnset: one that the plain way has to read
+  std::array<Habit, kMostPairs> habits_ = {};  // by place in an entry
   Stopped stopped_ = {};
 };
 

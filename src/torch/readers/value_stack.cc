@@ -1,5 +1,6 @@
 #include "torch/readers/value_stack.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "torch/readers/hash.h"
@@ -89,11 +90,24 @@ void ValueStack::add(std::uint32_t object, std::size_t from) {
   objects_[object].last = next;
 }
 
+// The list at this place of the stack, to be changed; one that stays is copied first.
+std::uint32_t ValueStack::own_list(std::size_t at) {
+  if (stack_[at].number == 0) return stack_[at].index;
+  const auto copy = static_cast<std::uint32_t>(objects_.size());
+  const auto begin = static_cast<std::uint32_t>(items_.size());
+  for (std::uint32_t o = stack_[at].index; o != kNoMore; o = objects_[o].next)
+    for (std::uint32_t i = 0; i < objects_[o].size; ++i)
+      items_.push_back(Value(items_[objects_[o].begin + i]));
+  objects_.push_back({begin, static_cast<std::uint32_t>(items_.size()) - begin, kNoMore, copy, {}});
+  stack_[at] = {Kind::kList, copy, 0};
+  return copy;
+}
+
 bool ValueStack::append_marked() {
   if (marks_.empty()) return false;
   const std::size_t mark = marks_.back();
   if (mark == 0 || stack_[mark - 1].kind != Kind::kList) return false;
-  if (stack_.size() > mark + 1) add(stack_[mark - 1].index, mark + 1);
+  if (stack_.size() > mark + 1) add(own_list(mark - 1), mark + 1);
   stack_.resize(mark);
   marks_.pop_back();
   at_mark_.pop_back();
@@ -116,9 +130,18 @@ bool ValueStack::set_items_marked() {
   stack_.back() = objects_[dict].became;
   if (shared_) return true;
   // Nothing else can reach what stood inside: the record has all of it.
-  objects_.resize(dict + 1 == then.objects ? dict : then.objects);
-  items_.resize(then.items);
+  const std::size_t objects = dict + 1 == then.objects ? dict : then.objects;
+  objects_.resize(std::max(objects, for_good_.objects));
+  items_.resize(std::max(then.items, for_good_.items));
   return true;
+}
+
+Value ValueStack::take_for_good() {
+  Value value = stack_.back();
+  stack_.pop_back();
+  value.number = 1;
+  for_good_ = {objects_.size(), items_.size()};
+  return value;
 }
 
 bool ValueStack::give_to_sink(std::uint32_t dict, std::size_t from) {
@@ -130,7 +153,7 @@ bool ValueStack::give_to_sink(std::uint32_t dict, std::size_t from) {
 
 bool ValueStack::append_one() {
   if (stack_.size() < floor() + 2 || stack_[stack_.size() - 2].kind != Kind::kList) return false;
-  add(stack_[stack_.size() - 2].index, stack_.size() - 1);
+  add(own_list(stack_.size() - 2), stack_.size() - 1);
   stack_.pop_back();
   return true;
 }

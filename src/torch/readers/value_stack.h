@@ -91,6 +91,9 @@ class ValueStack {
   std::uint64_t most() const { return limit_; }
   // From now on a container may be reached in two ways (memo): nothing is thrown away any more.
   void share() { shared_ = true; }
+  // Takes the value on top; what it reaches is not thrown away. A list that stays has 1 as its
+  // number: its index is its own.
+  Value take_for_good();
 
   std::span<const Value> stack() const { return stack_; }
   const Value& top() const { return stack_.back(); }
@@ -140,6 +143,7 @@ class ValueStack {
   // The lowest value that an opcode without a mark of its own may touch.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back() + 1; }
   void add(std::uint32_t object, std::size_t from);
+  std::uint32_t own_list(std::size_t at);
   bool give_to_sink(std::uint32_t dict, std::size_t from);
   static std::uint64_t limit_of(std::uint64_t file_bytes) { return 2'500'000 + file_bytes / 4; }
 
@@ -150,6 +154,7 @@ class ValueStack {
   std::vector<Object> objects_ = {};
   std::uint64_t limit_;
   DictSink& sink_;
+  Mark for_good_ = {0, 0};  // below it nothing is thrown away
   bool shared_ = false;
 };
 
