@@ -1,0 +1,180 @@
+// Traces of several ranks as one CommJob.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/check.h"
+#include "torch/comm_calls.h"
+#include "torch/trace.h"
+
+namespace comm_probe::torch {
+namespace {
+
+// "void ns::kernel<8>(Args)" -> "ns::kernel"
+std::string_view base_name(std::string_view name) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  return name.substr(0, name.find_first_of("(<"));
+}
+
+class Interner {
+ public:
+  explicit Interner(std::vector<std::string>& texts) : texts_(texts) {}
+  int number(std::string_view text) {
+    const auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    texts_.emplace_back(text);
+    return numbers_.emplace(texts_.back(), static_cast<int>(texts_.size()) - 1).first->second;
+  }
+
+ private:
+  std::vector<std::string>& texts_;
+  std::map<std::string, int, std::less<>> numbers_ = {};
+};
+
+using Names = std::set<std::string>;
+
+// Two groups over the same ranks count their calls apart; they are told by name where all members
+// use the same names (device meshes give each rank its own).
+class Groups {
+ public:
+  Groups(const std::vector<const Trace*>& traces, CommJob& job) : job_(job) {
+    std::map<std::vector<int>, std::map<const Trace*, Names>> names;
+    for (const Trace* trace : traces)
+      for (const CollectiveCall& call : trace->collectives)
+        if (const TraceGroup* group = trace->group_of(call); group && !group->ranks.empty())
+          names[group->ranks][trace].insert(group->name);
+    for (const auto& [ranks, of_traces] : names) {
+      const Names& first = of_traces.begin()->second;
+      const bool same = std::all_of(of_traces.begin(), of_traces.end(),
+                                    [&](const auto& one) { return one.second == first; });
+      if (same && first.size() > 1) by_name_.insert(ranks);
+    }
+  }
+
+  int number(const TraceGroup& group) {
+    const bool named = group.ranks.empty() || by_name_.contains(group.ranks);
+    const auto key = std::pair(group.ranks, named ? group.name : std::string());
+    const auto found = numbers_.find(key);
+    if (found != numbers_.end()) return found->second;
+    const std::size_t size =
+        group.ranks.empty() ? static_cast<std::size_t>(group.size) : group.ranks.size();
+    job_.groups.push_back({group.ranks, static_cast<int>(size), group.name, group.description});
+    return numbers_.emplace(key, static_cast<int>(job_.groups.size()) - 1).first->second;
+  }
+
+  int unrecorded() {
+    if (unrecorded_ < 0) {
+      unrecorded_ = static_cast<int>(job_.groups.size());
+      job_.groups.emplace_back();
+    }
+    return unrecorded_;
+  }
+
+ private:
+  CommJob& job_;
+  std::set<std::vector<int>> by_name_ = {};
+  std::map<std::pair<std::vector<int>, std::string>, int> numbers_ = {};
+  int unrecorded_ = -1;
+};
+
+// The one group whose collectives run on a stream; -1: several.
+std::map<std::uint32_t, int> groups_of_streams(const Trace& trace, Groups& groups) {
+  std::map<std::uint32_t, int> all;
+  for (const GpuOp& op : trace.gpu_ops) {
+    const CollectiveCall* collective = trace.collective_of(op);
+    const TraceGroup* group = collective == nullptr ? nullptr : trace.group_of(*collective);
+    if (op.kind != GpuKind::kCommunication || group == nullptr) continue;
+    const int number = groups.number(*group);
+    const auto [known, is_new] = all.emplace(op.stream, number);
+    if (!is_new && known->second != number) known->second = -1;
+  }
+  return all;
+}
+
+class RankReader {
+ public:
+  RankReader(const Trace& trace, Groups& groups, CommJob& job, Interner& kernels, Interner& dtypes)
+      : trace_(trace),
+        groups_(groups),
+        job_(job),
+        kernels_(kernels),
+        dtypes_(dtypes),
+        of_streams_(groups_of_streams(trace, groups)) {}
+
+  RankCalls read() {
+    RankCalls rank{.rank = *trace_.rank};
+    for (std::uint32_t i = 0; i < trace_.gpu_ops.size(); ++i)
+      if (trace_.gpu_ops[i].kind == GpuKind::kCommunication) rank.calls.push_back(call_of(i));
+    // in launch order; what was launched before the window comes first, as it started
+    std::stable_sort(rank.calls.begin(), rank.calls.end(),
+                     [](const CommCall& one, const CommCall& other) {
+                       if (one.launch.has_value() != other.launch.has_value())
+                         return !one.launch.has_value();
+                       return one.launch ? *one.launch < *other.launch : one.start < other.start;
+                     });
+    return rank;
+  }
+
+ private:
+  CommCall call_of(std::uint32_t index) {
+    const GpuOp& op = trace_.gpu_ops[index];
+    CommCall call{.start = op.start, .end = op.end, .operation = index};
+    if (op.launch != kNone) call.launch = trace_.calls[op.launch].start;
+    call.stream = static_cast<int>(trace_.streams[op.stream].id);
+    call.kernel = kernels_.number(base_name(trace_.name_of(op)));
+    call.kind = trace_.class_of(op);
+    if (op.step != kNone) call.step = trace_.steps[op.step].number;
+    const auto of_stream = of_streams_.find(op.stream);
+    const CollectiveCall* collective = trace_.collective_of(op);
+    const TraceGroup* group = collective == nullptr ? nullptr : trace_.group_of(*collective);
+    if (group != nullptr)
+      call.group = groups_.number(*group);
+    else
+      call.group = of_stream == of_streams_.end() || of_stream->second < 0 ? groups_.unrecorded()
+                                                                           : of_stream->second;
+    if (collective != nullptr) add_metadata(*collective, call);
+    return call;
+  }
+
+  void add_metadata(const CollectiveCall& collective, CommCall& call) {
+    if (collective.seq >= 0) call.seq = static_cast<std::uint64_t>(collective.seq);
+    call.comms_id = collective.comms_id;
+    if (!collective.dtype) return;
+    const std::string_view dtype = trace_.names.text(*collective.dtype);
+    call.dtype = dtypes_.number(dtype);
+    const auto size =
+        static_cast<std::size_t>(job_.groups[static_cast<std::size_t>(call.group)].size);
+    const std::int64_t elements = collective.size_elements(size);
+    const auto bytes = dtype_bytes(dtype);
+    constexpr std::int64_t kMost = std::int64_t{1} << 50;  // no message; a broken record
+    if (elements >= 0 && elements < kMost && bytes)
+      call.bytes = static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(*bytes);
+  }
+
+  const Trace& trace_;
+  Groups& groups_;
+  CommJob& job_;
+  Interner& kernels_;
+  Interner& dtypes_;
+  std::map<std::uint32_t, int> of_streams_;
+};
+
+}  // namespace
+
+CommJob comm_job_of(const std::vector<const Trace*>& traces) {
+  CommJob job;
+  Interner kernels(job.kernels);
+  Interner dtypes(job.dtypes);
+  Groups groups(traces, job);
+  for (const Trace* trace : traces) {
+    COMM_PROBE_CHECK(trace->rank.has_value(), "a trace without rank");
+    job.ranks.push_back(RankReader(*trace, groups, job, kernels, dtypes).read());
+    job.world = std::max(job.world, trace->world_size.value_or(0));
+    job.grid = std::max(job.grid, trace->resolution);
+  }
+  std::sort(job.ranks.begin(), job.ranks.end(),
+            [](const RankCalls& one, const RankCalls& other) { return one.rank < other.rank; });
+  return job;
+}
+
+}  // namespace comm_probe::torch
