@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_BASEDIR
 export CCACHE_NOHASHDIR := 1
-SOURCES = $(shell find src tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
+SOURCES = $(shell find src plugins tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
 
 .PHONY: build run test test-asan test-tsan test-clang bench fuzz format check-format docs lint install clean
 build: build/build.ninja

@@ -12,6 +12,8 @@
 namespace comm_probe::cli {
 namespace {
 
+using core::Result;
+
 struct HangRequest {
   std::vector<std::string> paths = {};
   bool table = false;
@@ -43,8 +45,7 @@ core::Error no_ranks(const torch::Job& job) {
   return error;
 }
 
-int show_hang(const Shell& shell, const HangRequest& request) {
-  auto inputs = load_hang(request.paths);
+int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs> inputs) {
   if (!inputs) return shell.fail(inputs.error());
   const torch::Job job = torch::align(std::move(inputs->digests));
   if (job.digests.empty() && !job.unplaced.empty() && inputs->lines.lines.empty())
@@ -66,6 +67,15 @@ int show_hang(const Shell& shell, const HangRequest& request) {
   return shell.finish(document);
 }
 
+// All processes of a crew read, the first one speaks, all end alike.
+int run_hang(const Shell& shell, const HangRequest& request) {
+  auto crew = core::Crew::join(core::Host::real());
+  if (!crew) return shell.fail(crew.error());
+  auto inputs = load_hang(request.paths, *crew);
+  const int status = crew->is_first() ? show_hang(shell, request, std::move(inputs)) : 0;
+  return std::stoi(crew->broadcast(std::to_string(status)));
+}
+
 }  // namespace
 
 void add_hang(CLI::App& root, Shell& shell) {
@@ -85,7 +95,7 @@ void add_hang(CLI::App& root, Shell& shell) {
   app->footer("Example:\n  comm-probe hang /tmp/nccl_trace_rank_*");
   shell.add_common_flags(*app);
   app->callback(
-      [&shell, request] { shell.run([&shell, request] { return show_hang(shell, *request); }); });
+      [&shell, request] { shell.run([&shell, request] { return run_hang(shell, *request); }); });
 }
 
 }  // namespace comm_probe::cli

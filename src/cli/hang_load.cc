@@ -2,77 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <filesystem>
-
+#include "cli/hang_share.h"
 #include "core/finding_table.h"
-#include "core/input.h"
-#include "core/parallel.h"
 #include "torch/rank_of_name.h"
-#include "torch/readers/ras_json.h"
 
 namespace comm_probe::cli {
 namespace {
 
 using core::Result;
 
-// What one file turned out to be.
-struct FileContent {
-  std::shared_ptr<const torch::Digest> digest = {};
-  std::optional<torch::JobLines> lines = {};
-  std::vector<core::Caveat> caveats = {};
-  std::optional<core::Error> error = {};
-};
-
-// When the file was written last: at most so old is what it shows as open.
-std::optional<std::int64_t> file_time(const std::string& path) {
-  std::error_code error;
-  const auto time = std::filesystem::last_write_time(path, error);
-  if (error) return std::nullopt;
-  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
-}
-
-// What ncclras says, or the lines of a log; nothing where the file is neither.
-void read_text(core::Input& input, FileContent& content) {
-  const bool is_ras = torch::looks_like_ras(input.head());
-  if (!is_ras && core::classify_content(input.head()) != core::ContentClass::kText) return;
-  content.lines.emplace();
-  if (is_ras) {
-    torch::read_ras(input, *content.lines);
-  } else if (const auto error = torch::read_job_lines(input, *content.lines)) {
-    content.caveats.push_back(
-        core::make_caveat("input.truncated", error->one_line(), "the lines before it were used"));
-  }
-}
-
-FileContent read_file(const std::string& path, torch::RankLists& rank_lists) {
-  FileContent content;
-  auto input = core::Input::open(path);
-  if (!input) {
-    content.error = input.error();
-    return content;
-  }
-  if (auto error = input->unreadable()) {
-    content.error = *error;
-    return content;
-  }
-  if (!torch::looks_like_dump(input->head())) {
-    read_text(*input, content);
-    return content;
-  }
-  auto dump = torch::read_dump(*input, rank_lists);
-  if (!dump) {
-    content.error = dump.error();
-    return content;
-  }
-  content.caveats = std::move(dump->caveats);
-  dump->file_time_ns = file_time(path);
-  content.digest = std::make_shared<const torch::Digest>(torch::digest(std::move(*dump)));
-  return content;
-}
-
-void take(HangInputs& inputs, const std::string& path, FileContent content) {
+void take(HangInputs& inputs, const std::string& path, HangFile content) {
   for (core::Caveat& caveat : content.caveats) inputs.caveats.push_back(std::move(caveat));
   if (content.error) {
     inputs.caveats.push_back(core::make_caveat("input.unreadable", content.error->one_line(),
@@ -107,22 +46,19 @@ core::Error nothing_read(const std::optional<core::Error>& first, std::size_t fi
 
 }  // namespace
 
-Result<HangInputs> load_hang(const std::vector<std::string>& paths) {
-  const auto files = core::expand_paths(paths);
+Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew) {
+  auto files = read_hang_files(paths, crew);
   if (!files) return files.error();
-  std::vector<FileContent> contents(files->size());
-  torch::RankLists rank_lists;
-  core::for_each_index(
-      files->size(), [&](std::size_t i) { contents[i] = read_file((*files)[i], rank_lists); }, 1);
   HangInputs inputs;
+  if (!crew.is_first()) return inputs;
   std::optional<core::Error> first;
-  for (const FileContent& content : contents)
-    if (content.error && !first) first = content.error;
-  for (std::size_t i = 0; i < contents.size(); ++i)
-    if (contents[i].digest || contents[i].error || contents[i].lines)
-      take(inputs, (*files)[i], std::move(contents[i]));
+  for (const HangFiles::One& file : files->files)
+    if (file.content.error && !first) first = file.content.error;
+  for (HangFiles::One& file : files->files)
+    if (file.content.digest || file.content.error || file.content.lines)
+      take(inputs, file.path, std::move(file.content));
   if (inputs.digests.empty() && inputs.lines.lines.empty())
-    return nothing_read(first, files->size(), paths.front());
+    return nothing_read(first, files->files.size(), paths.front());
   return inputs;
 }
 

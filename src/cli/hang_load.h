@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/crew.h"
 #include "core/document.h"
 #include "core/result.h"
 #include "torch/torch.h"
@@ -17,7 +18,7 @@ struct HangInputs {
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
-// Fails where nothing could be read.
-core::Result<HangInputs> load_hang(const std::vector<std::string>& paths);
+// Fails where nothing could be read. On the others of a crew than the first nothing is in it.
+core::Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew);
 
 }  // namespace comm_probe::cli

@@ -15,9 +15,15 @@
 namespace comm_probe::cli {
 namespace {
 
+// Open MPI's mpirun gives its processes a terminal of its own and copies what they write there to
+// wherever its own output goes.
+bool writes_to_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+}
+
 int terminal_width() {
   winsize size = {};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+  if (writes_to_terminal() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return std::min<int>(size.ws_col, 160);
   return 100;
 }
@@ -104,9 +110,8 @@ int Shell::perform() {
 report::TextStyle Shell::style() const {
   report::TextStyle style;
   style.width = output_.empty() ? terminal_width() : 100;
-  style.color =
-      color_ == "always" || (color_ == "auto" && output_.empty() && ::isatty(STDOUT_FILENO) == 1 &&
-                             std::getenv("NO_COLOR") == nullptr);
+  style.color = color_ == "always" || (color_ == "auto" && output_.empty() &&
+                                       writes_to_terminal() && std::getenv("NO_COLOR") == nullptr);
   style.details = details_;
   style.quiet = quiet_;
   return style;

@@ -1,0 +1,63 @@
+#include "cli/hang_file.h"
+
+#include <chrono>
+#include <filesystem>
+
+#include "core/finding_table.h"
+#include "core/input.h"
+#include "torch/readers/ras_json.h"
+
+namespace comm_probe::cli {
+namespace {
+
+// When the file was written last: at most so old is what it shows as open.
+std::optional<std::int64_t> file_time(const std::string& path) {
+  std::error_code error;
+  const auto time = std::filesystem::last_write_time(path, error);
+  if (error) return std::nullopt;
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
+// What ncclras says, or the lines of a log; nothing where the file is neither.
+void read_text(core::Input& input, HangFile& content) {
+  const bool is_ras = torch::looks_like_ras(input.head());
+  if (!is_ras && core::classify_content(input.head()) != core::ContentClass::kText) return;
+  content.lines.emplace();
+  if (is_ras) {
+    torch::read_ras(input, *content.lines);
+  } else if (const auto error = torch::read_job_lines(input, *content.lines)) {
+    content.caveats.push_back(
+        core::make_caveat("input.truncated", error->one_line(), "the lines before it were used"));
+  }
+}
+
+}  // namespace
+
+HangFile read_hang_file(const std::string& path, torch::RankLists& rank_lists) {
+  HangFile content;
+  auto input = core::Input::open(path);
+  if (!input) {
+    content.error = input.error();
+    return content;
+  }
+  if (auto error = input->unreadable()) {
+    content.error = *error;
+    return content;
+  }
+  if (!torch::looks_like_dump(input->head())) {
+    read_text(*input, content);
+    return content;
+  }
+  auto dump = torch::read_dump(*input, rank_lists);
+  if (!dump) {
+    content.error = dump.error();
+    return content;
+  }
+  content.caveats = std::move(dump->caveats);
+  dump->file_time_ns = file_time(path);
+  content.digest = std::make_shared<torch::Digest>(torch::digest(std::move(*dump)));
+  return content;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,131 @@
+#include "core/crew.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/crew_plugin.h"
+
+namespace comm_probe::core {
+namespace {
+
+// Variables by which a launcher of MPI tells a process how many were started, and which one it is.
+struct Launcher {
+  const char* size;
+  const char* rank;
+  const char* name;
+};
+constexpr std::array kLaunchers = {
+    Launcher{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's mpirun"},
+    Launcher{"PMI_SIZE", "PMI_RANK", "PMI (MPICH, Intel MPI, srun)"},
+    Launcher{"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH"},
+};
+
+constexpr const char* kPlugin = "comm-probe-mpi.so";
+
+int number_of(const Host& host, const char* variable) {
+  const auto text = host.environment(variable);
+  return text ? std::atoi(text->c_str()) : 0;
+}
+
+// Beside the program as it is built, or where it is installed.
+std::vector<std::string> plugin_places() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const auto folder = program.parent_path();
+  return {folder / kPlugin, folder / "../lib/comm-probe" / kPlugin};
+}
+
+Error no_plugin(const Launcher& launcher, int size, const std::string& why) {
+  return missing_error(
+      fmt::format("{} started {} processes of comm-probe, which cannot work together: {}",
+                  launcher.name, size, why),
+      fmt::format("build it where MPI is installed (libopenmpi-dev), or start one process; where "
+                  "one process is meant, unset {}",
+                  launcher.size));
+}
+
+}  // namespace
+
+struct Crew::Plugin {
+  const comm_probe_crew* functions = nullptr;
+  int rank = 0;
+  int size = 1;
+
+  // A crew of which a process does not answer cannot go on: MPI ends all of them.
+  static void require(int status) {
+    if (status == 0) return;
+    fmt::print(stderr, "comm-probe: MPI failed with status {}\n", status);
+    std::exit(static_cast<int>(ErrorCode::kMissing));
+  }
+};
+
+Crew::Crew(std::unique_ptr<Plugin> plugin) : plugin_(std::move(plugin)) {}
+Crew::Crew(Crew&&) noexcept = default;
+Crew& Crew::operator=(Crew&&) noexcept = default;
+Crew::~Crew() {
+  if (plugin_) plugin_->functions->leave();
+}
+
+Result<Crew> Crew::join(const Host& host) {
+  const Launcher* launcher = nullptr;
+  for (const Launcher& known : kLaunchers)
+    if (launcher == nullptr && number_of(host, known.size) > 1) launcher = &known;
+  if (launcher == nullptr) return Crew(nullptr);
+  const int size = number_of(host, launcher->size);
+  std::string why = fmt::format("{} is not beside the program", kPlugin);
+  for (const std::string& place : plugin_places()) {
+    if (!std::filesystem::exists(place)) continue;
+    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // stays until the end
+    if (library == nullptr) {
+      why = dlerror();
+      continue;
+    }
+    using Functions = const comm_probe_crew* (*)();
+    const auto functions = reinterpret_cast<Functions>(dlsym(library, "comm_probe_crew_functions"));
+    auto plugin = std::make_unique<Plugin>();
+    plugin->functions = functions == nullptr ? nullptr : functions();
+    if (plugin->functions == nullptr || plugin->functions->version != COMM_PROBE_CREW_VERSION) {
+      why = place + " is of another version";
+      continue;
+    }
+    if (const int status = plugin->functions->join(&plugin->rank, &plugin->size); status != 0)
+      return no_plugin(*launcher, size, fmt::format("MPI_Init failed with status {}", status));
+    return Crew(std::move(plugin));
+  }
+  return no_plugin(*launcher, size, why);
+}
+
+int Crew::rank() const { return plugin_ ? plugin_->rank : 0; }
+int Crew::size() const { return plugin_ ? plugin_->size : 1; }
+
+std::vector<std::string> Crew::gather(const std::string& mine) {
+  if (!plugin_) return {mine};
+  std::vector<std::string> all;
+  Plugin::require(plugin_->functions->gather(
+      mine.data(), mine.size(),
+      [](void* context, int, const void* bytes, std::uint64_t size) {
+        static_cast<std::vector<std::string>*>(context)->emplace_back(
+            static_cast<const char*>(bytes), size);
+      },
+      &all));
+  return all;
+}
+
+std::string Crew::broadcast(std::string mine) {
+  if (!plugin_) return mine;
+  std::string same;
+  Plugin::require(plugin_->functions->broadcast(
+      mine.data(), mine.size(),
+      [](void* context, int, const void* bytes, std::uint64_t size) {
+        static_cast<std::string*>(context)->assign(static_cast<const char*>(bytes), size);
+      },
+      &same));
+  return same;
+}
+
+}  // namespace comm_probe::core
