@@ -49,17 +49,14 @@ std::string peer_text(const HostFacts& facts) {
 }
 
 std::string access_control_text(const HostFacts& facts) {
-  int known = 0;
-  int redirecting = 0;
-  const auto count = [&](const topology::AccessControl& control) {
-    ++known;
-    redirecting += control.redirects() ? 1 : 0;
-  };
-  for (const PciFunction& function : facts.functions)
-    if (function.access_control) count(*function.access_control);
-  for (const auto& unnamed : facts.unnamed_access_controls) count(unnamed.value);
-  if (known == 0) return {};
-  return fmt::format("{} of {} bridges redirect peer traffic", redirecting, known);
+  const topology::Redirects redirects = redirects_of(facts);
+  if (redirects.read == 0) return {};
+  if (redirects.asked == 0)
+    return fmt::format(
+        "of the bridges that were read ({}) none stands in a switch above a GPU or NIC",
+        redirects.read);
+  return fmt::format("{} of {} bridges redirect peer traffic", redirects.redirecting(),
+                     redirects.asked);
 }
 
 std::string link_text(const PciLink& link) {

@@ -153,55 +153,13 @@ RuleAnswer links_at_full(const Survey& survey) {
   return answer;
 }
 
-namespace {
-
-// Bridges that redirect peer traffic: those inside a switch on the way to a GPU or NIC, and those
-// of which the source does not say what they lead to.
-struct Redirects {
-  std::vector<core::Evidence> in_switches = {};
-  std::vector<core::Evidence> unplaced = {};
-  int known = 0;  // bridges whose ACS was read
-};
-
-std::set<std::string> ways_to_devices(const HostFacts& facts) {
-  std::set<std::string> ways;
-  for (const PciFunction& device : facts.functions)
-    for (const PciFunction* at = is_device(device) ? &device : nullptr;
-         at != nullptr && ways.insert(at->bus_id).second;)
-      at = at->above ? facts.function(*at->above) : nullptr;
-  return ways;
-}
-
-Redirects redirects_of(const HostFacts& facts) {
-  Redirects redirects;
-  const std::set<std::string> ways = ways_to_devices(facts);
-  for (const PciFunction& function : facts.functions) {
-    if (!function.access_control || function.kind != PciFunction::Kind::kBridge) continue;
-    ++redirects.known;
-    if (!function.access_control->redirects() || function.above == "") continue;
-    core::Evidence evidence = function.from;
-    evidence.text = function.bus_id + " ACSCtl: " + function.access_control->printed();
-    if (!function.above)
-      redirects.unplaced.push_back(std::move(evidence));
-    else if (ways.contains(function.bus_id))
-      redirects.in_switches.push_back(std::move(evidence));
-  }
-  for (const auto& unnamed : facts.unnamed_access_controls) {
-    ++redirects.known;
-    if (unnamed.value.redirects()) redirects.unplaced.push_back(unnamed.from);
-  }
-  return redirects;
-}
-
-}  // namespace
-
 RuleAnswer switches_pass_peers(const Survey& survey) {
-  Redirects redirects = redirects_of(survey.facts);
-  if (redirects.known == 0)
+  topology::Redirects redirects = redirects_of(survey.facts);
+  if (redirects.read == 0)
     return {.unknown =
                 "it shows no ACS; as root: lspci -vvv | grep ACSCtl, or this command itself"};
   const bool is_certain = !redirects.in_switches.empty();
-  auto& evidence = is_certain ? redirects.in_switches : redirects.unplaced;
+  std::vector<core::Evidence>& evidence = is_certain ? redirects.in_switches : redirects.unplaced;
   if (evidence.empty()) return {};
   const bool is_one = evidence.size() == 1;
   Finding finding = core::make_finding(

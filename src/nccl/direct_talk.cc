@@ -9,33 +9,23 @@ namespace {
 
 using topology::HostFacts;
 using topology::PathType;
-using topology::PciFunction;
 
-// Of bridges that stand inside a switch, or of which the source does not say where they stand.
 Hindrance acs_of(const HostFacts& facts) {
-  int known = 0;
-  int redirecting = 0;
-  const auto count = [&](const topology::AccessControl& control) {
-    ++known;
-    redirecting += control.redirects() ? 1 : 0;
-  };
-  for (const PciFunction& function : facts.functions)
-    if (function.access_control && function.kind == PciFunction::Kind::kBridge &&
-        function.above != "")
-      count(*function.access_control);
-  for (const auto& unnamed : facts.unnamed_access_controls) count(unnamed.value);
-  if (known == 0)
+  const topology::Redirects redirects = redirects_of(facts);
+  const int asked = redirects.asked;
+  const int redirecting = redirects.redirecting();
+  if (asked == 0)
     return {"PCIe ACS", Passage::kUnknown,
             "the source shows no ACSCtl of a switch (root only: lspci -vvv, topo record)"};
   if (redirecting == 0)
     return {"PCIe ACS", Passage::kClear,
-            fmt::format("none of {} bridges redirects peer traffic", known)};
+            fmt::format("none of {} bridges redirects peer traffic", asked)};
   return {
       "PCIe ACS", Passage::kHindered,
       fmt::format("{} of {} bridges redirect peer traffic: what passes {} and should stay below "
                   "a switch goes up to the root complex",
-                  redirecting, known, redirecting == 1 ? "it" : "them"),
-      redirecting == known ? "" : fmt::format("{} of {} bridges", redirecting, known)};
+                  redirecting, asked, redirecting == 1 ? "it" : "them"),
+      redirecting == asked ? "" : fmt::format("{} of {} bridges", redirecting, asked)};
 }
 
 Hindrance iommu_of(const HostFacts& facts) {

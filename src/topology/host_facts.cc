@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 namespace comm_probe::topology {
 namespace {
@@ -14,6 +15,19 @@ std::optional<unsigned> hex_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// The functions that a GPU or NIC is reached by, and these themselves.
+std::set<std::string> ways_to_devices(const HostFacts& facts) {
+  std::set<std::string> ways;
+  for (const PciFunction& device : facts.functions) {
+    const bool is_device =
+        device.kind == PciFunction::Kind::kGpu || device.kind == PciFunction::Kind::kNic;
+    for (const PciFunction* at = is_device ? &device : nullptr;
+         at != nullptr && ways.insert(at->bus_id).second;)
+      at = at->above ? facts.function(*at->above) : nullptr;
+  }
+  return ways;
 }
 
 }  // namespace
@@ -62,6 +76,28 @@ bool HostFacts::empty() const {
          rdma_ports.empty() && interfaces.empty() && lossless.empty() && numa_nodes.empty() &&
          unnamed_access_controls.empty() && !processor && !iommu && !peermem && !open_driver &&
          !locked_memory && !container && !virtual_machine && !gid_index;
+}
+
+Redirects redirects_of(const HostFacts& facts) {
+  Redirects redirects;
+  const std::set<std::string> ways = ways_to_devices(facts);
+  for (const PciFunction& function : facts.functions) {
+    if (!function.access_control || function.kind != PciFunction::Kind::kBridge) continue;
+    ++redirects.read;
+    const bool is_in_switch = function.above && *function.above != "";
+    if (function.above && (!is_in_switch || !ways.contains(function.bus_id))) continue;
+    ++redirects.asked;
+    if (!function.access_control->redirects()) continue;
+    core::Evidence evidence = function.from;
+    evidence.text = function.bus_id + " ACSCtl: " + function.access_control->printed();
+    (is_in_switch ? redirects.in_switches : redirects.unplaced).push_back(std::move(evidence));
+  }
+  for (const auto& unnamed : facts.unnamed_access_controls) {
+    ++redirects.read;
+    ++redirects.asked;
+    if (unnamed.value.redirects()) redirects.unplaced.push_back(unnamed.from);
+  }
+  return redirects;
 }
 
 std::string normal_bus_id(std::string_view text) {

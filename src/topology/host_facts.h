@@ -172,6 +172,19 @@ struct HostFacts {
   bool empty() const;
 };
 
+// Bridges that send peer traffic up to the root complex (ACS redirect) although it could turn
+// inside a switch: those that lead to a GPU or NIC, and those of which the source does not say what
+// they lead to. Root ports do not count, peer traffic between them passes the root complex anyway.
+struct Redirects {
+  std::vector<core::Evidence> in_switches = {};
+  std::vector<core::Evidence> unplaced = {};
+  int read = 0;   // bridges whose ACS was read, of any place
+  int asked = 0;  // those of them that could stand in the way: inside a switch, or unplaced
+
+  int redirecting() const { return static_cast<int>(in_switches.size() + unplaced.size()); }
+};
+Redirects redirects_of(const HostFacts& facts);
+
 // "18:00.0", "00000000:18:00.0" and "0000:18:00.0" are one; empty where it is no bus id.
 std::string normal_bus_id(std::string_view text);
 

@@ -123,6 +123,30 @@ TEST(TopoFacts, AccessControlInsideASwitch) {
   }
 }
 
+// `show` counts what `check` counts: a root port that redirects hinders nobody.
+TEST(TopoFacts, AccessControlIsCountedAlikeEverywhere) {
+  struct Case {
+    std::vector<const char*> redirecting;
+    const char* shown;
+    bool is_wrong;
+  };
+  const Case cases[] = {
+      {{kRoot1}, "of the bridges that were read (1) none stands in a switch above a", false},
+      {{kPort1}, "1 of 1 bridges redirect peer traffic", true},
+      {{kRoot1, kPort1}, "1 of 1 bridges redirect peer traffic", true},
+      {{kRoot1, kSwitch1, kPort1}, "2 of 2 bridges redirect peer traffic", true}};
+  for (const auto& [redirecting, shown, is_wrong] : cases) {
+    RecordedTree tree;
+    tree.four_switches();
+    for (const char* place : redirecting)
+      tree.file(std::string(place) + "config", with_access_control(0x1d));
+    EXPECT_THAT(run_binary({"topo", "show", "--from", tree.path()}).out, HasSubstr(shown));
+    const BinaryRun checked = run_binary({"topo", "check", "--from", tree.path()});
+    EXPECT_EQ(checked.out.find("topo.acs-redirects") != std::string::npos, is_wrong) << checked;
+    EXPECT_EQ(checked.out.find(shown) != std::string::npos, is_wrong) << checked;
+  }
+}
+
 TEST(TopoFacts, TranslatingIommu) {
   const Verdict verdict = check_with([](RecordedTree& tree) {
     tree.file("sys/kernel/iommu_groups/1/type", "DMA-FQ");

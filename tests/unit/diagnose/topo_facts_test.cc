@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/topo.h"
+#include "nccl/direct_talk.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -76,6 +77,37 @@ TEST(TopoFacts, FabricState) {
   Survey survey = machine();
   survey.facts.gpus[0].fabric_state = "in progress";
   EXPECT_THAT(ids(survey), ElementsAre("topo.fabric-not-ready"));
+}
+
+// What NCCL's rules say of ACS and what the rule says must never contradict each other: both ask
+// whether the bridge that redirects leads to a GPU or NIC.
+TEST(TopoFacts, PolicyAndRuleAgreeOnAcs) {
+  struct Case {
+    const char* redirecting;
+    bool is_wrong;
+  };
+  const Case cases[] = {{"", false},
+                        {"0000:15:01.0", false},  // root port
+                        {"0000:16:00.0", true},
+                        {"0000:17:00.0", true},
+                        {"0000:17:02.0", false}};  // leads to a disk
+  for (const auto& [redirecting, is_wrong] : cases) {
+    Survey survey = machine();
+    auto& functions = survey.facts.functions;
+    functions.insert(functions.begin() + 4,
+                     function(PciFunction::Kind::kBridge, "0000:17:02.0", "0000:16:00.0"));
+    functions[4].access_control = AccessControl{.source_validation = true};
+    functions.push_back(function(PciFunction::Kind::kOther, "0000:1a:00.0", "0000:17:02.0"));
+    for (PciFunction& bridge : functions)
+      if (bridge.bus_id == redirecting) bridge.access_control->request_redirect = true;
+    const bool is_told = ids(survey) == std::vector<std::string>{"topo.acs-redirects"};
+    const auto policy = nccl::direct_talk(survey.facts).acs;
+    EXPECT_EQ(is_told, is_wrong) << redirecting;
+    EXPECT_EQ(policy.passage, is_wrong ? nccl::Passage::kHindered : nccl::Passage::kClear)
+        << redirecting << ": " << policy.reason;
+    EXPECT_EQ(policy.reason.starts_with(is_wrong ? "1 of 3 bridges" : "none of 3 bridges"), true)
+        << redirecting << ": " << policy.reason;
+  }
 }
 
 }  // namespace
