@@ -72,6 +72,7 @@ class Differ {
   void add_one(const char* id, const Case& one);
   void add_many(const char* id, const std::vector<Case>& cases);
   void finish(Finding finding, int machine);
+  void add(Finding finding, int machine);
   void add_presence(int machine, const std::vector<Difference>& all);
   void add_order(int machine, const std::vector<Difference>& all);
   void add_splits(const std::vector<topology::Split>& splits);
@@ -159,11 +160,16 @@ void Differ::add_many(const char* id, const std::vector<Case>& cases) {
   finish(std::move(finding), first.machine);
 }
 
+void Differ::add(Finding finding, int machine) {
+  diff_.findings.push_back(std::move(finding));
+  diff_.machines.push_back(machine);
+}
+
 void Differ::finish(Finding finding, int machine) {
   finding.confidence = Confidence::kCertain;
   finding.next = {"comm-probe topo check --from " +
                   surveys_[static_cast<std::size_t>(machine)].source};
-  diff_.findings.push_back(std::move(finding));
+  add(std::move(finding), machine);
 }
 
 // All that a machine lacks, or has beyond the others, in one finding each.
@@ -193,7 +199,7 @@ void Differ::add_presence(int machine, const std::vector<Difference>& all) {
     finding.evidence = {evidence(seen_at, device, name(seen_at) + " shows " + device)};
     finding.confidence = Confidence::kCertain;
     finding.next = {"nvidia-smi -L", "lspci | grep -i -e nvidia -e mellanox"};
-    diff_.findings.push_back(std::move(finding));
+    add(std::move(finding), machine);
   }
 }
 
@@ -216,7 +222,7 @@ void Differ::add_order(int machine, const std::vector<Difference>& all) {
   finding.evidence = std::move(lines);
   finding.confidence = Confidence::kLikely;
   finding.next = {"nvidia-smi topo -m", "ibdev2netdev -v"};
-  diff_.findings.push_back(std::move(finding));
+  add(std::move(finding), machine);
 }
 
 void Differ::add_splits(const std::vector<topology::Split>& splits) {
@@ -240,7 +246,7 @@ void Differ::add_splits(const std::vector<topology::Split>& splits) {
         evidence(machines.front(), first.statement.device,
                  first.statement.device + " " + (value.empty() ? "absent" : value)));
   finding.confidence = Confidence::kCertain;
-  diff_.findings.push_back(std::move(finding));
+  add(std::move(finding), TopoDiff::kSeveral);
 }
 
 void Differ::add_json(const Difference& difference) {

@@ -15,7 +15,9 @@
 namespace comm_probe::diagnose {
 
 struct TopoDiff {
+  static constexpr int kSeveral = -1;
   std::vector<core::Finding> findings = {};
+  std::vector<int> machines = {};  // that each finding is about; kSeveral for none alone
   core::Json differences = core::Json::array();
   core::Json rails = core::Json::array();  // the NIC of every GPU: the usual one, then the odd ones
   std::vector<int> odd = {};               // machines, in order

@@ -64,15 +64,14 @@ Finding crossing(const Survey& survey, const std::string& name,
 }
 
 // One change is told once: where a machine has a finding already, the rails are told with it.
-void tell(const Survey& survey, const std::string& name, const std::vector<std::string>& changes,
-          TopoDiff& diff) {
-  for (Finding& finding : diff.findings) {
-    if (!finding.summary.starts_with(name)) continue;
-    for (std::size_t i = 0; i < changes.size() && i < 4; ++i)
-      finding.evidence.push_back({survey.source, {}, "rails: " + changes[i]});
-    return;
-  }
-  diff.findings.push_back(crossing(survey, name, changes));
+bool tell_with_another(const Survey& survey, int machine, const std::vector<std::string>& changes,
+                       TopoDiff& diff) {
+  const auto found = std::find(diff.machines.begin(), diff.machines.end(), machine);
+  if (found == diff.machines.end()) return false;
+  Finding& finding = diff.findings[static_cast<std::size_t>(found - diff.machines.begin())];
+  for (std::size_t i = 0; i < changes.size() && i < 4; ++i)
+    finding.evidence.push_back({survey.source, {}, "rails: " + changes[i]});
+  return true;
 }
 
 // Those that NCCL takes for equal: which of them a GPU gets depends on their order only.
@@ -83,8 +82,8 @@ std::string names_of_nets(const nccl::Reach& reach, const std::vector<int>& nets
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, " or "));
 }
 
-}  // namespace
-
+// The NIC of every GPU by the GPU's index ("mlx5_0 or mlx5_1" where NCCL takes two for equal);
+// empty where the source shows no graph or NCCL would refuse the machine.
 std::vector<std::string> nics_of_gpus(const Survey& survey) {
   if (!survey.machine || survey.is_template()) return {};
   const auto reached = reach_of_survey(survey, 2);
@@ -103,6 +102,8 @@ std::vector<std::string> nics_of_gpus(const Survey& survey) {
   return nics;
 }
 
+}  // namespace
+
 void compare_rails(const std::vector<Survey>& surveys, const std::vector<std::string>& names,
                    TopoDiff& diff) {
   std::vector<Nics> all;
@@ -112,9 +113,13 @@ void compare_rails(const std::vector<Survey>& surveys, const std::vector<std::st
   diff.rails.push_back({{"machine", "usual"}, {"nics", *usual}});
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].empty() || all[i] == *usual) continue;
-    tell(surveys[i], names[i], changes_of(all[i], *usual), diff);
-    diff.rails.push_back({{"machine", names[i]}, {"nics", all[i]}});
     const int machine = static_cast<int>(i);
+    const std::vector<std::string> changes = changes_of(all[i], *usual);
+    if (!tell_with_another(surveys[i], machine, changes, diff)) {
+      diff.findings.push_back(crossing(surveys[i], names[i], changes));
+      diff.machines.push_back(machine);
+    }
+    diff.rails.push_back({{"machine", names[i]}, {"nics", all[i]}});
     if (std::find(diff.odd.begin(), diff.odd.end(), machine) == diff.odd.end())
       diff.odd.insert(std::upper_bound(diff.odd.begin(), diff.odd.end(), machine), machine);
   }

@@ -16,10 +16,6 @@
 
 namespace comm_probe::diagnose {
 
-// The NIC of every GPU by the GPU's index ("mlx5_0 or mlx5_1" where NCCL takes two for equal);
-// empty where the source shows no graph or NCCL would refuse the machine.
-std::vector<std::string> nics_of_gpus(const topology::Survey& survey);
-
 // Adds to what differs.
 void compare_rails(const std::vector<topology::Survey>& surveys,
                    const std::vector<std::string>& names, TopoDiff& diff);

@@ -173,5 +173,33 @@ TEST_F(TopoDiffCommand, RailsAlone) {
   EXPECT_THAT(run.out, HasSubstr("GPU1 has mlx5_"));
 }
 
+// The name of one machine begins that of another: each has its own finding.
+TEST_F(TopoDiffCommand, RailsOfAMachineWhoseNameBeginsAnother) {
+  const std::string dgx = run_binary({"machines", "dgx-h100", "--topo"}).out;
+  std::string fewer = dgx;
+  const std::size_t nic = fewer.find("<pci busid=\"0000:12:00.0\"");
+  fewer.erase(nic, fewer.find("</pci>", nic) + 6 - nic);
+  std::string uncounted = dgx;  // a port without the plugin's index: only rails differ
+  const std::string port = "name=\"mlx5_1\" dev=\"1\"";
+  uncounted.erase(uncounted.find(port) + std::string("name=\"mlx5_1\"").size(), 8);
+  std::vector<std::string> command = {"topo", "diff", write("n10", fewer), write("n1", uncounted)};
+  for (const char* name : {"n2", "n3", "n4", "n5", "n6"}) command.push_back(write(name, dgx));
+  command.emplace_back("--json");
+  const BinaryRun run = run_binary(command);
+  EXPECT_EQ(run.status, 1) << run;
+  const auto document = nlohmann::json::parse(run.out);
+  int rails = 0;
+  for (const auto& finding : document["findings"]) {
+    const std::string summary = finding["summary"];
+    if (finding["id"] != "topo.diff-rails") {
+      EXPECT_TRUE(summary.starts_with("n10")) << run;
+      continue;
+    }
+    ++rails;
+    EXPECT_TRUE(summary.starts_with("n1:")) << run;
+  }
+  EXPECT_EQ(rails, 1) << run;
+}
+
 }  // namespace
 }  // namespace comm_probe::test
