@@ -96,7 +96,7 @@ struct NamedTopology {
 };
 
 Result<NamedTopology> machine_from(const std::string& path) {
-  const auto survey = load_survey({path});
+  auto survey = load_survey({path});
   if (!survey) return survey.error();
   if (!survey->machine)
     return core::input_error(
@@ -105,12 +105,9 @@ Result<NamedTopology> machine_from(const std::string& path) {
   auto machine =
       diagnose::machine_of(*survey->machine, std::filesystem::path(path).filename().string());
   if (!machine) return machine.error();
-  NamedTopology named{std::move(machine).value(), nullptr};
-  auto input = core::Input::open(path);
-  if (!input) return named;
-  auto job = topology::read_job_machine(*input);
-  if (job) named.pricer = std::make_unique<MachinePricer>(std::move(job->reading.machine));
-  return named;
+  if (survey->kind != "nccl-topology") topology::make_job(*survey->machine, survey->facts);
+  return NamedTopology{std::move(machine).value(),
+                       std::make_unique<MachinePricer>(std::move(*survey->machine))};
 }
 
 Result<diagnose::Reference> reference_of(const CurveRequest& request,

@@ -77,5 +77,25 @@ TEST(NcclModel, NamesTheAlgorithmWhoseRateACurveHas) {
   EXPECT_NE(finding.at("summary").get<std::string>().find("the rate of Ring"), std::string::npos);
 }
 
+// Standard input can be read once only: the machine for the links and the one for NCCL are one.
+TEST(NcclModel, ATopologyFromStandardInput) {
+  const char* curve = "c01_oci_h100_2n_allreduce.txt";
+  if (!std::filesystem::exists(path_of(curve)))
+    GTEST_SKIP() << "no " << path_of(curve) << ": the public curves stand in ../shared";
+  const std::string xml = run_binary({"machines", "dgx-h100", "--topo"}).out;
+  const std::string saved =
+      run_binary({"topo", "show", "--from", "-", "--json"}, {.stdin_text = xml}).out;
+  const json named =
+      json::parse(run_binary({"curve", path_of(curve), "--machine", "dgx-h100", "--json"}).out);
+  const json& expected = named.at("result").at("curves").at(0).at("nccl_model");
+  ASSERT_FALSE(expected.is_null());
+  for (const std::string& text : {xml, saved}) {
+    const auto run =
+        run_binary({"curve", path_of(curve), "--topo", "-", "--json"}, {.stdin_text = text});
+    const json document = json::parse(run.out);
+    EXPECT_EQ(document.at("result").at("curves").at(0).at("nccl_model"), expected) << run;
+  }
+}
+
 }  // namespace
 }  // namespace comm_probe::test
