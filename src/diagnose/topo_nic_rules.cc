@@ -25,8 +25,7 @@ namespace {
 
 const RdmaPortFacts* port_of(const Survey& survey, const SurveyDevice& nic) {
   for (const RdmaPortFacts& port : survey.facts.rdma_ports)
-    if (nic.name == port.device || nic.name == fmt::format("{}:{}", port.device, port.port))
-      return &port;
+    if (port.is_named(nic.name)) return &port;
   return nullptr;
 }
 

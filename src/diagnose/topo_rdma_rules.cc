@@ -18,10 +18,6 @@ using topology::Survey;
 
 namespace {
 
-std::string port_name(const RdmaPortFacts& port) {
-  return port.port == 1 ? port.device : fmt::format("{}:{}", port.device, port.port);
-}
-
 std::vector<const RdmaPortFacts*> active_roce(const Survey& survey) {
   std::vector<const RdmaPortFacts*> ports;
   for (const RdmaPortFacts& port : survey.facts.rdma_ports)
@@ -31,7 +27,7 @@ std::vector<const RdmaPortFacts*> active_roce(const Survey& survey) {
 
 std::string names_of_ports(const std::vector<const RdmaPortFacts*>& ports) {
   std::string names;
-  for (const RdmaPortFacts* port : ports) names += (names.empty() ? "" : " ") + port_name(*port);
+  for (const RdmaPortFacts* port : ports) names += (names.empty() ? "" : " ") + port->name();
   return names;
 }
 
@@ -86,7 +82,7 @@ RuleAnswer ports_ready(const Survey& survey) {
   for (const RdmaPortFacts& port : ports) {
     if (port.state == "INIT" || port.state == "ARMED") waiting.push_back(&port);
     if (port.state != "DOWN") continue;
-    const bool is_rail = std::find(rails.begin(), rails.end(), port_name(port)) != rails.end();
+    const bool is_rail = std::find(rails.begin(), rails.end(), port.name()) != rails.end();
     (is_rail ? missed : down).push_back(&port);
   }
   if (missed.empty() && down.size() == ports.size()) std::swap(missed, down);
@@ -94,7 +90,7 @@ RuleAnswer ports_ready(const Survey& survey) {
   for (const auto* list : {&waiting, &missed})
     for (const RdmaPortFacts* port : *list)
       for (const int nic : survey.of(topology::SurveyDevice::Kind::kNic))
-        if (survey.device(nic).name == port_name(*port))
+        if (survey.device(nic).name == port->name())
           answer.blamed.push_back({nic, Blame::Part::kDevice});
   const auto add = [&](const std::vector<const RdmaPortFacts*>& which, core::Severity severity,
                        const char* why) {
@@ -108,7 +104,7 @@ RuleAnswer ports_ready(const Survey& survey) {
       if (finding.evidence.size() < 8) {
         finding.evidence.push_back(port->from);
         finding.evidence.back().text =
-            fmt::format("{} {} {}", port_name(*port), port->state, port->physical_state);
+            fmt::format("{} {} {}", port->name(), port->state, port->physical_state);
       }
     finding.confidence = Confidence::kCertain;
     finding.next = {"ibstat", "ibstatus"};
@@ -198,11 +194,10 @@ RuleAnswer gid_usable(const Survey& survey) {
       answer.findings.push_back(gid_finding(
           *port, fmt::format("{} has no RoCE v2 GID with a routable address: only hosts of one "
                              "network segment can be reached",
-                             port_name(*port))));
+                             port->name())));
     else if (!fault.empty()) {
-      answer.findings.push_back(gid_finding(
-          *port,
-          fmt::format("NCCL_IB_GID_INDEX={} is {} on {}", index->value, fault, port_name(*port))));
+      answer.findings.push_back(gid_finding(*port, fmt::format("NCCL_IB_GID_INDEX={} is {} on {}",
+                                                               index->value, fault, port->name())));
       answer.findings.back().evidence.insert(answer.findings.back().evidence.begin(), index->from);
     }
   }

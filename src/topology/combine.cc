@@ -91,10 +91,8 @@ Survey listed_devices(const HostFacts& facts) {
         {.kind = Kind::kGpu, .name = fmt::format("GPU{}", number), .bus_id = bus_id});
   std::set<std::string> names;
   for (const RdmaPortFacts& port : facts.rdma_ports) {
-    const std::string name =
-        port.port == 1 ? port.device : fmt::format("{}:{}", port.device, port.port);
-    if (names.insert(name).second)
-      survey.devices.push_back({.kind = Kind::kNic, .name = name, .bus_id = port.bus_id});
+    if (names.insert(port.name()).second)
+      survey.devices.push_back({.kind = Kind::kNic, .name = port.name(), .bus_id = port.bus_id});
   }
   for (const PciFunction& function : facts.functions)
     if (facts.rdma_ports.empty() && function.kind == PciFunction::Kind::kNic)

@@ -120,4 +120,17 @@ std::string normal_bus_id(std::string_view text) {
   return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", parts[0], parts[1], parts[2], parts[3]);
 }
 
+std::string RdmaPortFacts::name() const {
+  return port == 1 ? device : device + ":" + std::to_string(port);
+}
+
+bool RdmaPortFacts::is_named(std::string_view text) const {
+  if (!text.starts_with(device)) return false;
+  text.remove_prefix(device.size());
+  if (text.empty()) return true;
+  std::array<char, 16> digits = {};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), port).ptr;
+  return text.front() == ':' && text.substr(1) == std::string_view(digits.data(), end);
+}
+
 }  // namespace comm_probe::topology

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/finding.h"
@@ -121,6 +122,10 @@ struct RdmaPortFacts {
   LosslessSigns signs = {};
   core::Evidence from = {};
 
+  // "mlx5_0", "mlx5_0:2": as devices are named that stand for a port.
+  std::string name() const;
+  // By its own name, by "mlx5_0:1", or by its card alone, which means each of the card's ports.
+  bool is_named(std::string_view text) const;
   bool is_active() const { return state == "ACTIVE"; }
   bool is_roce() const { return link_layer == "Ethernet"; }
 };

@@ -62,8 +62,7 @@ std::string place(const core::Evidence& from) {
 void add_port(const HostFacts& facts, SurveyDevice& device, const std::string& source,
               std::vector<core::Caveat>& caveats) {
   for (const RdmaPortFacts& port : facts.rdma_ports)
-    if (device.name == port.device ||
-        device.name == port.device + ":" + std::to_string(port.port)) {
+    if (port.is_named(device.name)) {
       device.port_state = port.state;
       device.link_layer = port.link_layer;
       device.interface = port.interface;

@@ -337,5 +337,17 @@ TEST(FactText, HugeInputs) {
   }
 }
 
+// A card's name alone means each of its ports.
+TEST(RdmaPort, Names) {
+  const RdmaPortFacts first{.device = "mlx5_1"};
+  const RdmaPortFacts second{.device = "mlx5_1", .port = 2};
+  EXPECT_EQ(first.name(), "mlx5_1");
+  EXPECT_EQ(second.name(), "mlx5_1:2");
+  for (const char* name : {"mlx5_1", "mlx5_1:1"}) EXPECT_TRUE(first.is_named(name)) << name;
+  for (const char* name : {"mlx5_1", "mlx5_1:2"}) EXPECT_TRUE(second.is_named(name)) << name;
+  for (const char* name : {"", "mlx5_", "mlx5_10", "mlx5_1:", "mlx5_1:2", "mlx5_1:11", "mlx5_1:01"})
+    EXPECT_FALSE(first.is_named(name)) << name;
+}
+
 }  // namespace
 }  // namespace comm_probe::topology
