@@ -31,6 +31,13 @@ int direct_links(const Machine& machine) {
   return links;
 }
 
+// NVLinks of one GPU that lead to other GPUs or to switches here (0 without NVLink).
+int nvlinks_in_use(const Machine& machine) {
+  if (machine.fabric == Fabric::kNvswitch)
+    return std::accumulate(machine.switch_links.begin(), machine.switch_links.end(), 0);
+  return direct_links(machine);
+}
+
 Sourced<Bandwidth> used_links(const Machine& machine) {
   GpuLinks used = *machine.gpu.links;
   used.links = nvlinks_in_use(machine);
@@ -112,12 +119,6 @@ std::optional<Fabric> fabric_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-int nvlinks_in_use(const Machine& machine) {
-  if (machine.fabric == Fabric::kNvswitch)
-    return std::accumulate(machine.switch_links.begin(), machine.switch_links.end(), 0);
-  return direct_links(machine);
-}
-
 std::optional<Sourced<Bandwidth>> pair_one_way(const Machine& machine) {
   if (machine.gpu_pairs.empty()) return std::nullopt;
   GpuLinks used = *machine.gpu.links;
@@ -147,8 +148,12 @@ std::optional<InsideRates> inside_rates(const Machine& machine, int ranks) {
   return InsideRates{rate->value, rate->value, rate->value, over_links, ""};
 }
 
+int trays_of_domain(const Machine& machine) {
+  return std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
+}
+
 NetworkOut network_out(const Machine& machine, int ranks) {
-  const int hosts = std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
+  const int hosts = trays_of_domain(machine);
   const int gpus = machine.gpus * hosts, nics = machine.nics * hosts;
   if (nics == 0 || gpus == 0 || ranks < 1) return {};
   NetworkOut out;
@@ -175,7 +180,7 @@ Sourced<Bandwidth> nic_total(const Machine& machine) {
 
 Sourced<Bandwidth> nic_share(const Machine& machine) {
   const Sourced<Bandwidth> total = nic_total(machine);
-  const int hosts = std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
+  const int hosts = trays_of_domain(machine);
   return {network_out(machine, machine.gpus * hosts).per_rank, Basis::kCatalog,
           fmt::format("{} over {} GPUs: {}", core::format_bandwidth(total.value), machine.gpus,
                       total.source)};

@@ -32,6 +32,9 @@ struct InsideRates {
 // a DGX-1V. Nothing where no link is known.
 std::optional<InsideRates> inside_rates(const Machine& machine, int ranks);
 
+// How many hosts stand in one NVLink domain and share the links inside: 18 for GB200 NVL72, else 1.
+int trays_of_domain(const Machine& machine);
+
 // The way out of a node (of an NVLink domain, where that is larger) for its first `ranks` GPUs.
 // Each GPU uses the NICs nearest to it; those of idle GPUs stay idle. A NIC gives its line rate, at
 // most what its own slot lets through; a GPU at most its PCIe link. The host side of PCIe counts
@@ -52,8 +55,6 @@ core::Sourced<core::Bandwidth> nic_share(const Machine& machine);
 // NVLink capacity of the machine over its NIC total; nothing where one of them is absent or links
 // join no more than pairs.
 std::optional<double> nvlink_over_nic(const Machine& machine);
-// NVLinks of one GPU that lead to other GPUs or to switches here (0 without NVLink).
-int nvlinks_in_use(const Machine& machine);
 // Rate of one NIC over its PCIe link, nominal by nominal: HDR on gen4 x16 0.78125 (golden G2-11).
 double nic_over_pcie(core::Bandwidth nic_rate, const PcieLink& link);
 // The PCIe link that a NIC really has in this machine: the lower generation of NIC and CPU side.

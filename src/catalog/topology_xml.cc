@@ -234,10 +234,6 @@ void TopologyWriter::net(int index) {
 
 }  // namespace
 
-int trays_of_domain(const Machine& machine) {
-  return machine.gpus > 0 ? std::max(1, machine.scale_up_gpus / machine.gpus) : 1;
-}
-
 core::Result<std::string> topology_xml(const Machine& machine, int trays) {
   if (trays < 1 || trays > trays_of_domain(machine))
     return core::input_error(fmt::format("{} trays of {}, expected 1 to {} (one NVLink domain)",

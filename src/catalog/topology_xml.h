@@ -19,7 +19,5 @@ namespace comm_probe::catalog {
 // `trays` hosts of one NVLink domain in one file, as NCCL joins them; the ranks count on from tray
 // to tray. Fails for GPUs that NCCL does not know (AMD), and for more trays than the domain has.
 core::Result<std::string> topology_xml(const Machine& machine, int trays = 1);
-// How many hosts stand in one NVLink domain: 18 for GB200 NVL72, else 1.
-int trays_of_domain(const Machine& machine);
 
 }  // namespace comm_probe::catalog

@@ -12,11 +12,6 @@ namespace {
 
 using core::Bandwidth;
 
-// Nodes that share the links inside: one, or those of an NVLink domain (NVL72: 18 trays).
-int nodes_of_island(const catalog::Machine& machine) {
-  return std::max(1, machine.scale_up_gpus / std::max(machine.gpus, 1));
-}
-
 core::Result<bool> check(const catalog::Machine& machine, const MachineRanks& ranks) {
   if (ranks.ranks < 1 || ranks.nodes < 1)
     return core::input_error(fmt::format("{} ranks on {} nodes, expected at least one of each",
@@ -54,7 +49,7 @@ core::Result<bool> add_between(const catalog::Machine& machine, Protocol protoco
   fabric.rails = out.rails;
   fabric.rail = out.total / out.rails;
   fabric.source += fmt::format("; {} x {} per {}", out.nics, machine.nic.name,
-                               nodes_of_island(machine) > 1 ? "NVLink domain" : "node");
+                               trays_of_domain(machine) > 1 ? "NVLink domain" : "node");
   return true;
 }
 
@@ -65,14 +60,14 @@ core::Result<Fabric> fabric_of(const catalog::Machine& machine, const MachineRan
   const auto checked = check(machine, ranks);
   if (!checked) return checked.error();
   const int per_node = ranks.ranks / ranks.nodes;
-  Fabric fabric{.ranks_per_node = std::min(ranks.ranks, per_node * nodes_of_island(machine)),
+  Fabric fabric{.ranks_per_node = std::min(ranks.ranks, per_node * trays_of_domain(machine)),
                 .basis = core::Basis::kCatalog};
   fabric.source = fmt::format("{}, {}", machine.name, machine.gpu.name);
   fabric.alpha_source = kAlphaSource;
   fabric.switch_reduces = can_reduce_in_switch(machine);
   const auto inside = catalog::inside_rates(machine, fabric.ranks_per_node);
   if (inside) set_inside(*inside, protocol, fabric);
-  if (ranks.nodes > nodes_of_island(machine)) {
+  if (ranks.nodes > trays_of_domain(machine)) {
     const auto added = add_between(machine, protocol, fabric);
     if (!added) return added.error();
   }

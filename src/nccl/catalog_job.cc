@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "catalog/machine_figures.h"
 #include "catalog/topology_xml.h"
 #include "topology/readers/nccl_xml.h"
 
