@@ -14,18 +14,6 @@
 namespace comm_probe::cli {
 namespace {
 
-// Every call that the plan's table of choices shows, at powers of two from 8 B to 8 GiB.
-std::vector<nccl::Call> calls_of_plan(const nccl::JobPlan& plan) {
-  constexpr std::uint64_t kFirst = 8;
-  constexpr std::uint64_t kLast = std::uint64_t{8} << 30;
-  std::vector<nccl::Call> calls;
-  for (const nccl::Function function : nccl::kAllFunctions)
-    for (std::uint64_t size = kFirst; size <= kLast; size *= 2)
-      if (const auto call = nccl::call_of(function, size, plan.agreement.ranks); call.count > 0)
-        calls.push_back(call);
-  return calls;
-}
-
 struct PlanOptions {
   NcclJobRequest request = {};
   bool is_full = false;
@@ -44,7 +32,7 @@ int plan(const Shell& shell, const PlanOptions& options) {
   if (!planned_document) return shell.fail(planned_document.error());
   core::Document& document = *planned_document;
   const nccl::Tuning tuning = tune(*planned, *settings);
-  diagnose::PlanJudgement judgement = judge_job(*job, *planned);
+  diagnose::Judgement judgement = judge_job(*job, *planned);
   document.findings = std::move(judgement.findings);
   document.caveats = std::move(judgement.caveats);
   for (core::Finding& finding : diagnose::judge_methods(tuning, calls_of_plan(*planned)))

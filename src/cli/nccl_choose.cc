@@ -104,7 +104,7 @@ std::vector<core::Finding> cost_of_settings(const NcclJob& job, const ChoosePlan
 
 void add_findings(core::Document& document, const NcclJob& job, const nccl::JobPlan& planned,
                   const ChoosePlan& plan) {
-  diagnose::PlanJudgement judgement = judge_job(job, planned);
+  diagnose::Judgement judgement = judge_job(job, planned);
   document.caveats = std::move(judgement.caveats);
   document.findings = std::move(judgement.findings);
   std::vector<nccl::Call> calls;

@@ -55,10 +55,7 @@ Result<nccl::JobPlan> NcclJob::plan() const {
     return error;
   };
   if (auto error = refusal()) return in_file(*error);
-  auto reached = nccl::reach_of_job(machine, nccl::read_settings(environment, version), job);
-  if (!reached) return in_file(reached.error());
-  auto planned =
-      nccl::plan_job(std::move(*reached), nccl::read_channel_settings(environment, version));
+  auto planned = nccl::plan_job(machine, environment, version, job);
   if (!planned) return in_file(planned.error());
   return planned;
 }

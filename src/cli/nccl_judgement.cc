@@ -1,29 +1,17 @@
 #include "cli/nccl_judgement.h"
 
-#include <utility>
-
 #include "diagnose/nccl_plan.h"
 #include "nccl/modelled_settings.h"
 
 namespace comm_probe::cli {
-namespace {
 
-template <class T>
-void append(std::vector<T>& all, std::vector<T> more) {
-  for (T& one : more) all.push_back(std::move(one));
-}
-
-}  // namespace
-
-diagnose::PlanJudgement judge_job(const NcclJob& job, const nccl::JobPlan& plan) {
-  diagnose::PlanJudgement judgement;
+diagnose::Judgement judge_job(const NcclJob& job, const nccl::JobPlan& plan) {
+  diagnose::Judgement judgement;
   judgement.caveats = job.caveats;
-  append(judgement.caveats, diagnose::version_caveats(job.version));
-  diagnose::PlanJudgement given = diagnose::judge_given_settings(job.environment, job.version);
-  append(judgement.caveats, std::move(given.caveats));
-  append(judgement.findings, std::move(given.findings));
-  append(judgement.findings,
-         diagnose::judge_plan(plan, nccl::read_channel_settings(job.environment, job.version)));
+  judgement.add({.caveats = diagnose::version_caveats(job.version)});
+  judgement.add(diagnose::judge_given_settings(job.environment, job.version));
+  judgement.add({.findings = diagnose::judge_plan(
+                     plan, nccl::read_channel_settings(job.environment, job.version))});
   return judgement;
 }
 

@@ -10,7 +10,7 @@
 namespace comm_probe::cli {
 
 // Caveats and findings that both have; the plan is that of the job.
-diagnose::PlanJudgement judge_job(const NcclJob& job, const nccl::JobPlan& plan);
+diagnose::Judgement judge_job(const NcclJob& job, const nccl::JobPlan& plan);
 
 // The settings of --env that a plan without settings lacks: "NCCL_ALGO=Ring".
 std::vector<std::string> modelled_settings(const NcclJob& job);

@@ -40,28 +40,44 @@ Json costs_json(const Tuning& tuning, nccl::Function function) {
   return json;
 }
 
-Json choices_json(const Tuning& tuning, nccl::Function function) {
-  const int ranks = tuning.job.agreement.ranks;
-  Json rows = Json::array();
-  for (std::uint64_t size = kFirstSize; size <= kLastSize; size *= 2) {
-    const nccl::Call call = nccl::call_of(function, size, ranks);
-    if (call.count > 0) rows.push_back(choice_row(call.bytes(ranks), choose(tuning, call)));
-  }
-  return rows;
+// Sizes that hold no element per rank are left out.
+std::vector<nccl::Call> calls_of(nccl::Function function, int ranks) {
+  std::vector<nccl::Call> calls;
+  for (std::uint64_t size = kFirstSize; size <= kLastSize; size *= 2)
+    if (const auto call = nccl::call_of(function, size, ranks); call.count > 0)
+      calls.push_back(call);
+  return calls;
 }
 
-}  // namespace
-
-Json json_time(nccl::NcclTime time) {
-  return core::json_number(std::stod(fmt::format("{:.7g}", time.us)));
-}
-
+// [nBytes, algorithm, protocol, predicted us, channel limit, threads, channels, chunk], or [nBytes,
+// "ERROR"] where NCCL refuses the call.
 Json choice_row(std::uint64_t bytes, const core::Result<nccl::Choice>& choice) {
   if (!choice) return Json::array({bytes, "ERROR"});
   const nccl::Launch& launch = choice->launch;
   return Json::array({bytes, call_name(choice->taken.algorithm), call_name(choice->taken.protocol),
                       json_time(choice->taken.time), launch.channel_limit, launch.threads,
                       launch.channels, launch.chunk});
+}
+
+Json choices_json(const Tuning& tuning, nccl::Function function) {
+  const int ranks = tuning.job.agreement.ranks;
+  Json rows = Json::array();
+  for (const nccl::Call& call : calls_of(function, ranks))
+    rows.push_back(choice_row(call.bytes(ranks), choose(tuning, call)));
+  return rows;
+}
+
+}  // namespace
+
+std::vector<nccl::Call> calls_of_plan(const nccl::JobPlan& plan) {
+  std::vector<nccl::Call> calls;
+  for (const nccl::Function function : nccl::kAllFunctions)
+    for (const nccl::Call& call : calls_of(function, plan.agreement.ranks)) calls.push_back(call);
+  return calls;
+}
+
+Json json_time(nccl::NcclTime time) {
+  return core::json_number(std::stod(fmt::format("{:.7g}", time.us)));
 }
 
 void add_tuning_json(Json& result, const Tuning& tuning) {

@@ -45,14 +45,14 @@ void add_to(std::string& list, const std::string& word) {
 
 }  // namespace
 
-PlanJudgement judge_given_settings(const nccl::Environment& environment,
-                                   topology::NcclVersion version) {
+Judgement judge_given_settings(const nccl::Environment& environment,
+                               topology::NcclVersion version) {
   EnvFacts facts;
   facts.version = version;
   facts.sources.environment_name = "--env";
   facts.sources.environment = environment;
   facts.settings = settings_in_force(facts.sources);
-  PlanJudgement judgement;
+  Judgement judgement;
   judge_names(facts, judgement.findings);
   judge_values(facts, judgement.findings);
   std::string unmodelled, unused;

@@ -10,18 +10,12 @@
 
 #include <vector>
 
-#include "core/finding.h"
+#include "diagnose/diagnose.h"
 #include "nccl/nccl.h"
 
 namespace comm_probe::diagnose {
 
-struct PlanJudgement {
-  std::vector<core::Finding> findings = {};
-  std::vector<core::Caveat> caveats = {};
-};
-
-PlanJudgement judge_given_settings(const nccl::Environment& environment,
-                                   topology::NcclVersion version);
+Judgement judge_given_settings(const nccl::Environment& environment, topology::NcclVersion version);
 
 // nccl.version-unproven for every release but the one that was compared with.
 std::vector<core::Caveat> version_caveats(topology::NcclVersion version);

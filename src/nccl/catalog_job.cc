@@ -25,14 +25,11 @@ catalog::Machine with_first_gpus(const catalog::Machine& machine, int gpus) {
 }
 
 core::Result<Tuning> tune_machine_job(const topology::Machine& machine, const CatalogJob& job) {
-  const auto settings = read_tuning_settings(job.environment, job.version);
+  const auto settings = read_tuning_settings(job.environment);
   if (!settings) return settings.error();
   Job what = implied_job(machine);
   what.nodes = job.nodes;
-  auto reached = reach_of_job(machine, read_settings(job.environment, job.version), what);
-  if (!reached) return reached.error();
-  const auto planned =
-      plan_job(std::move(*reached), read_channel_settings(job.environment, job.version));
+  const auto planned = plan_job(machine, job.environment, {}, what);
   if (!planned) return planned.error();
   return tune(*planned, *settings);
 }
@@ -50,7 +47,7 @@ core::Result<Tuning> tune_catalog_job(const catalog::Machine& machine, const Cat
   used.scale_up_gpus = used.gpus * trays;
   const auto xml = catalog::topology_xml(used, trays);
   if (!xml) return xml.error();
-  const auto reading = topology::read_nccl_xml(machine.name, *xml, job.version);
+  const auto reading = topology::read_nccl_xml(machine.name, *xml);
   if (!reading) return reading.error();
   CatalogJob domains = job;
   domains.nodes = job.nodes / trays;

@@ -1,5 +1,6 @@
-// A job on machines of the catalog: what NCCL would make of the topology that the catalog knows,
-// with default settings. Ranks that do not fill a node take its first GPUs, as the driver counts.
+// A job on machines of the catalog: what NCCL 2.28.9 would make of the topology that the catalog
+// knows, with the settings that are given. Ranks that do not fill a node take its first GPUs, as
+// the driver counts.
 //
 // Worked example (tests/unit/nccl/catalog_job_test.cc): two of dgx-h100 give 16 ranks on 2 nodes,
 // and AllReduce of 8 GiB is priced at 461 GB/s busbw, NVLSTree (471 measured, public curve c01).
@@ -14,7 +15,6 @@ struct CatalogJob {
   int ranks = 1;
   int nodes = 1;
   Environment environment = {};
-  topology::NcclVersion version = {};
 };
 
 // Trays of one NVLink domain (NVL72) are one machine of several hosts. Fails where NCCL cannot run

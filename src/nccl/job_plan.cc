@@ -145,6 +145,13 @@ Result<JobPlan> plan_job(JobReach job, const ChannelSettings& settings) {
   return plan;
 }
 
+Result<JobPlan> plan_job(const topology::Machine& machine, const Environment& environment,
+                         topology::NcclVersion version, const Job& job) {
+  auto reached = reach_of_job(machine, read_settings(environment, version), job);
+  if (!reached) return reached.error();
+  return plan_job(std::move(*reached), read_channel_settings(environment, version));
+}
+
 std::vector<RingEnds> ring_ends(const JobPlan& plan) {
   std::vector<RingEnds> ends;
   const int channels = std::min(plan.counts.search, plan.counts.coll);

@@ -24,6 +24,9 @@ struct JobPlan {
 
 // Fails where a domain's paths cannot be found.
 core::Result<JobPlan> plan_job(JobReach job, const ChannelSettings& settings);
+// From a machine, settings and a job, with the paths on the way.
+core::Result<JobPlan> plan_job(const topology::Machine& machine, const Environment& environment,
+                               topology::NcclVersion version, const Job& job);
 
 // The two ranks of node 0 that carry a ring channel to the neighbour nodes.
 struct RingEnd {
