@@ -179,16 +179,16 @@ core::Result<bool> CalcRequest::take_machine(CalcQuestion& question, Pricing pri
   question.collective.ranks = ranks->ranks;
   question.fabric = std::move(fabric).value();
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
-  if (wants_nccl(pricing)) {
+  const bool wants = wants_nccl(pricing);
+  if (wants) {
     const auto taken = take_nccl(**machine, *ranks, question);
     if (!taken) return taken.error();
     if (*taken) return true;
   }
   take_alphas(question);
-  const bool is_said =
-      !question.caveats.empty() && question.caveats.front().id == "calc.nccl-not-priced";
+  // Where it was wanted, take_nccl has said why it is not there.
   const bool switch_can_do_it =
-      !is_said && model::find_recipe(question.collective.op, model::Algorithm::kNvls) != nullptr;
+      !wants && model::find_recipe(question.collective.op, model::Algorithm::kNvls) != nullptr;
   if (switch_can_do_it && model::can_reduce_in_switch(**machine))
     question.caveats.push_back(core::make_caveat(
         "calc.nccl-not-priced", "NCCL's own choice and efficiency (NVLS in the NVSwitch)",

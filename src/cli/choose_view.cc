@@ -220,9 +220,7 @@ std::string notes_of(const ChoosePlan& plan, bool is_folded) {
       "Times the time of what is taken, with the best that NCCL_ALGO or NCCL_PROTO would leave; "
       "lat: the steps pay for it, bw: the bytes. All times are NCCL's own estimate.";
   if (is_folded) text += " A line of several sizes shows the largest; --explain has every size.";
-  const bool is_reduction = plan.call.function != nccl::Function::kAllGather &&
-                            plan.call.function != nccl::Function::kBroadcast;
-  if (plan.call.type == nccl::DataType::kFloat8 && is_reduction &&
+  if (plan.call.type == nccl::DataType::kFloat8 && is_reduction(plan.call.function) &&
       plan.tuning.job.agreement.ranks > 8)
     text +=
         " Ring: NCCL multiplies its time by 1024 for 8-bit floats above 8 ranks, so that it is not "

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/shell.h"
 #include "diagnose/topo.h"
 #include "report/svg.h"
 #include "topology/drawing/layout.h"
@@ -52,7 +53,7 @@ std::optional<core::Error> write_drawing(const topology::Survey& survey, const s
   bool is_written = out != nullptr && std::fwrite(svg.data(), 1, svg.size(), out) == svg.size();
   if (out != nullptr) is_written = std::fclose(out) == 0 && is_written;
   if (is_written) return std::nullopt;
-  return core::input_error(fmt::format("cannot write '{}', expected a writable file", file));
+  return cannot_write(file);
 }
 
 std::string drawing_text(const topology::Survey& survey) {

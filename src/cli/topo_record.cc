@@ -26,9 +26,7 @@ int record(const Shell& shell, const std::string& path) {
                                         "give the name of a file, as in node7.tar"));
   const topology::Recording recording = topology::record_machine(core::Host::real());
   const std::string tar = recording.archive.tar();
-  if (!write_file(path, tar))
-    return shell.fail(
-        core::input_error(fmt::format("cannot write '{}', expected a writable file", path)));
+  if (!write_file(path, tar)) return shell.fail(cannot_write(path));
   core::Document document{.command = "topo"};
   document.result = {{"file", path},
                      {"bytes", tar.size()},

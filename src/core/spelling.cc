@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace comm_probe::core {
@@ -53,6 +54,12 @@ std::string unknown_word(std::string_view what, std::string_view word,
   const std::string near = nearest_word(word, known);
   if (!near.empty()) return fmt::format("unknown {} '{}'; did you mean '{}'?", what, word, near);
   return fmt::format("unknown {} '{}'; known: {}", what, word, fmt::join(known, ", "));
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
 }
 
 }  // namespace comm_probe::core

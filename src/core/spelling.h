@@ -1,4 +1,4 @@
-// "did you mean": the nearest known word.
+// "did you mean": the nearest known word; and words without their case.
 #pragma once
 
 #include <span>
@@ -12,6 +12,8 @@ namespace comm_probe::core {
 // none is near: one mistake up to four letters, two up to eight, a third of the letters above.
 // "hots" is near "host", "foo" is not near "topo".
 std::string nearest_word(std::string_view word, std::span<const std::string_view> known);
+// ASCII letters only.
+std::string upper(std::string_view text);
 // "unknown operation 'all_redcue'; did you mean 'all_reduce'?" or "...; known: a, b, c"
 std::string unknown_word(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/spelling.h"
 #include "nccl/algo_lists.h"
 #include "nccl/settings.h"
 
@@ -15,18 +15,13 @@ using core::Finding;
 using nccl::Allowed;
 using nccl::SettingInForce;
 
-std::string upper(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
 bool is_on(const std::string& value) { return nccl::setting_number(value).value_or(0) == 1; }
 bool is_off(const std::string& value) { return nccl::setting_number(value).value_or(1) == 0; }
 bool is_local_level(const std::string& value) { return value == "LOC" || value == "0"; }
 bool is_anywhere(const std::string& value) {
   return nccl::path_level(value) == topology::PathType::kSys;
 }
-bool is_socket(const std::string& value) { return upper(value) == "SOCKET"; }
+bool is_socket(const std::string& value) { return core::upper(value) == "SOCKET"; }
 bool is_few(const std::string& value) {
   const auto channels = nccl::setting_number(value);
   return channels && *channels > 0 && *channels < 16;
@@ -254,7 +249,7 @@ void judge_leftovers(const EnvFacts& facts, Findings& findings) {
 
 void judge_log(const EnvFacts& facts, Findings& findings) {
   const SettingInForce* level = find_in_force(facts, "NCCL_DEBUG");
-  const std::string word = level != nullptr ? upper(level->value) : std::string();
+  const std::string word = level != nullptr ? core::upper(level->value) : std::string();
   const bool is_loud = word == "INFO" || word == "TRACE";
   const SettingInForce* parts = find_in_force(facts, "NCCL_DEBUG_SUBSYS");
   const SettingInForce* file = find_in_force(facts, "NCCL_DEBUG_FILE");
@@ -262,7 +257,7 @@ void judge_log(const EnvFacts& facts, Findings& findings) {
     findings.push_back(
         env_finding("nccl.env-debug-on", fmt::format("NCCL_DEBUG={} is on", level->value), *level));
   if (is_loud && parts != nullptr && parts->value[0] != '^') {
-    const std::string list = "," + upper(parts->value) + ",";
+    const std::string list = "," + core::upper(parts->value) + ",";
     if (list.find(",INIT,") == std::string::npos && list.find(",ALL,") == std::string::npos)
       findings.push_back(env_finding(
           "nccl.env-debug-parts",

@@ -23,12 +23,11 @@ constexpr double kSameRate = 0.1;          // of another algorithm's rate
 
 // The switch adds some types only; an operation that adds nothing takes any.
 bool is_covered(const curve::Curve& curve) {
-  if (curve.is_rccl || curve.rows.empty() || !curve.op || !nccl::function_of(*curve.op))
-    return false;
+  const auto function = curve.op ? nccl::function_of(*curve.op) : std::nullopt;
+  if (curve.is_rccl || curve.rows.empty() || !function) return false;
   const curve::Row& row = curve.rows.front();
   const std::string_view type(row.type), redop(row.redop);
-  const bool adds = *curve.op != model::Op::kAllGather && *curve.op != model::Op::kBroadcast;
-  if (!adds || type.empty()) return true;
+  if (!is_reduction(*function) || type.empty()) return true;
   const auto known = nccl::data_type_from_name(type);
   return known && nccl::is_nvls_reducible(*known, nccl::Reduction::kSum) &&
          (redop.empty() || redop == "sum");

@@ -58,6 +58,10 @@ model::Op op_of(Function function);
 constexpr bool is_gathering(Function function) {
   return function == Function::kAllGather || function == Function::kReduceScatter;
 }
+// The others only copy.
+constexpr bool is_reduction(Function function) {
+  return function != Function::kAllGather && function != Function::kBroadcast;
+}
 constexpr bool is_collnet(Algorithm algorithm) {
   return algorithm == Algorithm::kCollNetDirect || algorithm == Algorithm::kCollNetChain;
 }

@@ -37,11 +37,6 @@ bool is_steady_ring(const Tuning& tuning, const Call& call) {
   return all.nodes > 1 && call.bytes(all.ranks) / parts >= 64;
 }
 
-// AllGather and Broadcast move bytes whatever the type.
-bool is_reduction(Function function) {
-  return function != Function::kAllGather && function != Function::kBroadcast;
-}
-
 bool is_scaled(Reduction reduction) {
   return reduction == Reduction::kAvg || reduction == Reduction::kMulSum;
 }
@@ -98,6 +93,7 @@ Choice copy_choice() {
 // NCCL's own words.
 core::Error nothing_left(const Tuning& tuning, const Call& call) {
   const MethodLists& lists = tuning.job.settings.lists;
+  // AllGather and Broadcast move bytes whatever the type.
   const DataType type = is_reduction(call.function) ? call.type : DataType::kInt8;
   std::string message =
       fmt::format("Error : no algorithm/protocol available for function {} with datatype {}.",

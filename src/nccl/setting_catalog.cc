@@ -1,7 +1,6 @@
 #include "nccl/setting_catalog.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include "core/spelling.h"
@@ -18,12 +17,6 @@ constexpr std::string_view kForeignPrefixes[] = {
     // builds and container images
     "NCCL_VERSION", "NCCL_HOME", "NCCL_ROOT", "NCCL_INCLUDE", "NCCL_LIB", "NCCL_PATH",
     "NCCL_INSTALL"};
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return result;
-}
 
 std::vector<std::string> pieces(std::string_view text, char separator) {
   std::vector<std::string> all;
@@ -93,7 +86,8 @@ SettingReading read_level(const SettingEntry& entry, const std::string& value) {
 SettingReading read_words(const SettingEntry& entry, const std::string& value) {
   const std::string_view list = value[0] == '^' ? std::string_view(value).substr(1) : value;
   for (const std::string& word : pieces(list, ','))
-    if (!is_legal_word(entry, upper(word))) return {value, SettingProblem::kUnknownWord, word};
+    if (!is_legal_word(entry, core::upper(word)))
+      return {value, SettingProblem::kUnknownWord, word};
   return {value, SettingProblem::kNone, {}};
 }
 
@@ -172,7 +166,7 @@ bool is_slip(const std::string& name, std::string_view known) {
 // The beginning says nothing and is left out: it may be missing, or lack its underscore.
 std::string nearest_setting(std::string_view name) {
   constexpr std::string_view kPrefix = "NCCL_";
-  std::string rest = upper(name);
+  std::string rest = core::upper(name);
   std::erase_if(rest, [](char c) { return c == ' ' || c == '\t'; });
   if (rest.starts_with(kPrefix))
     rest.erase(0, kPrefix.size());
@@ -208,9 +202,9 @@ SettingReading read_setting(const SettingEntry& entry, const std::string& value)
     case SettingForm::kLevel:
       return read_level(entry, value);
     case SettingForm::kWord:
-      if (!is_legal_word(entry, upper(value)))
+      if (!is_legal_word(entry, core::upper(value)))
         return {std::string(entry.fallback), SettingProblem::kUnknownWord, value};
-      return {upper(value), SettingProblem::kNone, {}};
+      return {core::upper(value), SettingProblem::kNone, {}};
     case SettingForm::kWords:
       return read_words(entry, value);
     case SettingForm::kAddress:

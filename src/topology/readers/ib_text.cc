@@ -2,6 +2,7 @@
 #include <cctype>
 #include <set>
 
+#include "core/spelling.h"
 #include "topology/readers/fact_reader.h"
 #include "topology/readers/matrix_words.h"
 
@@ -14,10 +15,8 @@ std::string state_of(std::string_view text) {
   if (colon != std::string_view::npos) text.remove_prefix(colon + 2);
   text = text.substr(0, text.find(" ("));
   if (text.starts_with("PORT_")) text.remove_prefix(5);
-  std::string state(trimmed(text));
-  for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (state.starts_with("INIT")) state = "INIT";
-  return state;
+  const std::string state = core::upper(trimmed(text));
+  return state.starts_with("INIT") ? "INIT" : state;
 }
 
 // "LINK_UP", "5: LinkUp" -> "LinkUp"
