@@ -1,5 +1,6 @@
 // What NCCL makes of a topology, rule by rule, with the reason of each: P2P, GPUDirect RDMA, the
-// NIC of each GPU, PXN, NUMA nodes, rails. Shown by `topo check` and `nccl plan`.
+// NIC of each GPU, PXN, rails, and what kernel and firmware let pass. Shown by `topo check` and
+// `nccl plan`.
 #pragma once
 
 #include "core/document.h"

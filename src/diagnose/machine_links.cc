@@ -130,9 +130,10 @@ std::string open_text(const Gpu& gpu, int ranks, const std::vector<Links>& ways)
   return text;
 }
 
-}  // namespace
-
+// How many GPUs stand in one island of fast links (NVL72: more than a node has).
 int island_gpus(const Machine& machine) { return std::max(machine.gpus, machine.scale_up_gpus); }
+
+}  // namespace
 
 std::vector<Links> inside_ways(const Machine& machine, Op op, int ranks) {
   if (ranks < 2) return {};

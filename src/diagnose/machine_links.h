@@ -17,9 +17,6 @@
 
 namespace comm_probe::diagnose {
 
-// How many GPUs stand in one island of fast links (NVL72: more than a node has).
-int island_gpus(const catalog::Machine& machine);
-
 // The ways in which `ranks` GPUs of one island can be joined; empty where it depends on which GPUs.
 std::vector<Links> inside_ways(const catalog::Machine& machine, model::Op op, int ranks);
 

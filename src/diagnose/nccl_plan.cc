@@ -120,7 +120,7 @@ bool is_cut_short(const Graph& graph, float most) {
 std::optional<core::Finding> cut_search(const JobPlan& plan) {
   const float most = most_of(plan);
   std::string found;
-  core::Finding finding;
+  std::vector<core::Evidence> evidence;
   for (const auto& [name, graph] : graphs_of(plan)) {
     const nccl::SearchEffort& effort = graph->effort;
     if (!is_cut_short(*graph, most)) continue;
@@ -128,7 +128,7 @@ std::optional<core::Finding> cut_search(const JobPlan& plan) {
         fmt::format("{} {} x {:g} GB/s", name, effort.found_channels, effort.found_speed.GBps);
     if (found.find(what) != std::string::npos) continue;  // domains that are alike
     found += (found.empty() ? "" : ", ") + what;
-    finding.evidence.push_back(
+    evidence.push_back(
         {.source = kSource,
          .text = fmt::format("{}: {} of {} tries cut{}", name, effort.searches_cut, effort.searches,
                              effort.total_budget_cut ? ", total budget spent" : "")});
@@ -139,7 +139,7 @@ std::optional<core::Finding> cut_search(const JobPlan& plan) {
       fmt::format("the search stopped at its step budget and found less than the machine could "
                   "carry ({} of {:g} GB/s)",
                   found, most));
-  cut.evidence = std::move(finding.evidence);
+  cut.evidence = std::move(evidence);
   cut.confidence = core::Confidence::kPossible;
   cut.next = {fmt::format("comm-probe nccl plan --topo FILE --nodes {} --env NCCL_CROSS_NIC=1",
                           plan.job.reach.job.nodes)};

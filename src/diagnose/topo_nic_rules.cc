@@ -202,8 +202,7 @@ std::vector<Finding> slow_ports(const Survey& survey, const Group& group) {
   return findings;
 }
 
-}  // namespace
-
+// The NICs that count.
 std::vector<int> usable_nics(const Survey& survey) {
   const std::vector<int> all = survey.of(Kind::kNic);
   const bool knows_rdma = std::any_of(all.begin(), all.end(), [&](int nic) {
@@ -217,6 +216,8 @@ std::vector<int> usable_nics(const Survey& survey) {
   }
   return usable;
 }
+
+}  // namespace
 
 std::map<int, std::vector<int>> nics_beside_gpus(const Survey& survey) {
   std::map<int, std::vector<int>> beside;

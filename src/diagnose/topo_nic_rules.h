@@ -18,9 +18,8 @@ RuleAnswer nic_fits_slot(const topology::Survey& survey);
 // an RDMA port below the others of the same card model.
 RuleAnswer ports_alike(const topology::Survey& survey);
 
-// The NICs that count.
-std::vector<int> usable_nics(const topology::Survey& survey);
-// Of those the ones at PXB or nearer to a GPU, each with its GPUs.
+// The NICs at PXB or nearer to a GPU, each with its GPUs; neither virtio nor, where others do RDMA,
+// plain ones.
 std::map<int, std::vector<int>> nics_beside_gpus(const topology::Survey& survey);
 
 }  // namespace comm_probe::diagnose

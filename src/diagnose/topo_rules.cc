@@ -29,13 +29,6 @@ std::string names_of(const Survey& survey, const std::vector<int>& devices) {
   return names;
 }
 
-PathType nearest_type(const Survey& survey, int from, Kind kind) {
-  PathType nearest = PathType::kDis;
-  for (const int to : survey.of(kind))
-    if (const Road* road = survey.road(from, to)) nearest = std::min(nearest, road->type);
-  return nearest;
-}
-
 namespace {
 
 // Per GPU: how many other GPUs it reaches by NVLink; nothing for a GPU of which a pair is unknown.

@@ -25,8 +25,5 @@ RuleAnswer tree_visible(const topology::Survey& survey);
 // The line of the source that shows a device.
 core::Evidence evidence_of(const topology::Survey& survey, int device, std::string text);
 std::string names_of(const topology::Survey& survey, const std::vector<int>& devices);
-// The type of the nearest road from a device to one of a kind; kDis where there is none.
-topology::PathType nearest_type(const topology::Survey& survey, int from,
-                                topology::SurveyDevice::Kind kind);
 
 }  // namespace comm_probe::diagnose

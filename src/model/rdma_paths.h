@@ -4,9 +4,8 @@
 //   straight   b = min(NIC, GPU link, NIC link)
 //   staged     b = min(NIC, GPU link, uplink / (s * dir), NIC link, usable memory / (a * P * dir))
 //   TCP        the same with a = 4, and the cores: cores * rate per core / (8 * P * dir)
-//   across     b = min(NIC, GPU link, NIC link, uplink / s): straight, but through the CPU (PHB,
-//   SYS),
-//              once up the GPU's uplink and once down the NIC's
+//   across     b = min(NIC, GPU link, NIC link, uplink / s): straight, but through the CPU
+//              (PHB, SYS), once up the GPU's uplink and once down the NIC's
 // a = accesses to host memory per byte (4 TCP, 2 staged, 0 straight), P = GPU-NIC pairs at work on
 // one memory, s = pairs behind one uplink, dir = 1 one way, 2 both ways (each path's b is one way).
 // The counts are of one end; the receiving end mirrors them. Units: one direction, 10^9 B/s.

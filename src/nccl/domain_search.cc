@@ -4,10 +4,15 @@
 
 namespace comm_probe::nccl {
 
+namespace {
+
+// NCCL asks for NVLink SHARP: several GPUs, multicast, and NCCL_NVLS_ENABLE.
 bool wants_nvls(const Reach& reach, const ChannelSettings& settings) {
   if (settings.nvls == 0 || reach.gpus() < 2) return false;
   return settings.nvls == 1 || reach.job.multicast;
 }
+
+}  // namespace
 
 Graphs search_domain(const Reach& reach, const ChannelSettings& settings) {
   SearchGround ground(reach);

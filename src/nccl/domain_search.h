@@ -12,9 +12,6 @@
 
 namespace comm_probe::nccl {
 
-// NCCL asks for NVLink SHARP: several GPUs, multicast, and NCCL_NVLS_ENABLE.
-bool wants_nvls(const Reach& reach, const ChannelSettings& settings);
-
 Graphs search_domain(const Reach& reach, const ChannelSettings& settings);
 
 }  // namespace comm_probe::nccl

@@ -33,11 +33,27 @@ constexpr std::uint64_t kSmallest = 1;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
 constexpr double kPlateauShare = 0.9;
 
+model::Algorithm model_algorithm(Algorithm algorithm) {
+  for (const auto& [ours, theirs] : kSameAlgorithms)
+    if (ours == algorithm) return theirs;
+  return model::Algorithm::kRing;
+}
+
+model::Protocol model_protocol(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::kLl:
+      return model::Protocol::kLl;
+    case Protocol::kLl128:
+      return model::Protocol::kLl128;
+    case Protocol::kSimple:
+      return model::Protocol::kSimple;
+  }
+  return model::Protocol::kSimple;
+}
+
 // A call of so many bytes, at least one element per rank.
-Call call_for(const Collective& collective, const Tuning& tuning, const PriceLimits& limits,
-              Bytes bytes) {
-  Call call =
-      call_of(*function_of(collective.op), bytes.whole(), tuning.job.agreement.ranks, limits.type);
+Call call_for(const Collective& collective, const Tuning& tuning, Bytes bytes) {
+  Call call = call_of(*function_of(collective.op), bytes.whole(), tuning.job.agreement.ranks);
   call.count = std::max<std::uint64_t>(call.count, 1);
   return call;
 }
@@ -108,7 +124,7 @@ Term fixed_term(std::string name, Duration time, std::string reason) {
   return term;
 }
 
-// What NCCL adds to its table for this call: rings in their steady state, fp8 reductions.
+// What NCCL adds to its table for this call: a ring whose every channel has work.
 void add_surcharge(const Tuning& tuning, const Candidate& taken, const LatencyParts& parts,
                    std::vector<Term>& terms) {
   const double table = parts.total().us;
@@ -128,8 +144,7 @@ LatencyParts parts_of(const Tuning& tuning, const Collective& collective, const 
 }
 
 std::vector<Term> terms_of(const Tuning& tuning, const Collective& collective,
-                           const Candidate& taken) {
-  const LatencyParts parts = parts_of(tuning, collective, taken);
+                           const Candidate& taken, const LatencyParts& parts) {
   const std::string method =
       fmt::format("{} {}", table_name(taken.algorithm), table_name(taken.protocol));
   std::vector<Term> terms;
@@ -157,7 +172,7 @@ std::vector<Term> terms_of(const Tuning& tuning, const Collective& collective,
 // The best that the limits leave at a size.
 std::optional<Candidate> best_at(const Collective& collective, const Tuning& tuning,
                                  const PriceLimits& limits, std::uint64_t size) {
-  const Call call = call_for(collective, tuning, limits, Bytes::of(size));
+  const Call call = call_for(collective, tuning, Bytes::of(size));
   std::optional<Candidate> best;
   for (const Algorithm algorithm : kAllAlgorithms)
     for (const Protocol protocol : kAllProtocols)
@@ -240,9 +255,9 @@ Ledger ledger_of(const Collective& collective, const Tuning& tuning, const Offer
   ledger.collective = collective;
   ledger.algorithm = model_algorithm(taken.algorithm);
   ledger.protocol = model_protocol(taken.protocol);
-  ledger.terms = terms_of(tuning, collective, taken);
-  ledger.bytes_per_rank = bus_bytes(collective, collective.bytes);
   const LatencyParts parts = parts_of(tuning, collective, taken);
+  ledger.terms = terms_of(tuning, collective, taken, parts);
+  ledger.bytes_per_rank = bus_bytes(collective, collective.bytes);
   ledger.steps = parts.inside.steps + parts.between.steps;
   const Term* costliest = &ledger.terms.front();
   for (const Term& term : ledger.terms)
@@ -267,28 +282,10 @@ Result<bool> check(const Collective& collective, const Tuning& tuning) {
 
 }  // namespace
 
-model::Algorithm model_algorithm(Algorithm algorithm) {
-  for (const auto& [ours, theirs] : kSameAlgorithms)
-    if (ours == algorithm) return theirs;
-  return model::Algorithm::kRing;
-}
-
 std::optional<Algorithm> algorithm_of(model::Algorithm algorithm) {
   for (const auto& [ours, theirs] : kSameAlgorithms)
     if (theirs == algorithm) return ours;
   return std::nullopt;
-}
-
-model::Protocol model_protocol(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::kLl:
-      return model::Protocol::kLl;
-    case Protocol::kLl128:
-      return model::Protocol::kLl128;
-    case Protocol::kSimple:
-      return model::Protocol::kSimple;
-  }
-  return model::Protocol::kSimple;
 }
 
 Protocol protocol_of(model::Protocol protocol) {
@@ -312,8 +309,7 @@ Result<Ledger> price(const Collective& collective, const Tuning& tuning,
     free.collective = collective;
     return free;
   }
-  const auto offer =
-      offer_of(tuning, call_for(collective, tuning, limits, collective.bytes), limits);
+  const auto offer = offer_of(tuning, call_for(collective, tuning, collective.bytes), limits);
   if (!offer) return offer.error();
   if (offer->allowed.empty()) return nothing_allowed(collective, limits, *offer);
   Ledger ledger = ledger_of(collective, tuning, *offer);

@@ -21,8 +21,6 @@
 
 namespace comm_probe::nccl {
 
-model::Algorithm model_algorithm(Algorithm algorithm);
-model::Protocol model_protocol(Protocol protocol);
 // Nothing for algorithms that NCCL does not have.
 std::optional<Algorithm> algorithm_of(model::Algorithm algorithm);
 Protocol protocol_of(model::Protocol protocol);
@@ -30,7 +28,6 @@ Protocol protocol_of(model::Protocol protocol);
 struct PriceLimits {
   std::optional<Algorithm> algorithm = {};  // nothing: what NCCL chooses
   std::optional<Protocol> protocol = {};
-  DataType type = DataType::kFloat32;
 };
 
 // Fails for operations without a model, where the number of ranks is not the job's, and where

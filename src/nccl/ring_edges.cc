@@ -85,14 +85,12 @@ std::vector<RingEdge> ring_edges(const JobPlan& plan) {
       edges.push_back({.channel = channel,
                        .from = neighbours(ring, ends.receive.rank).before,
                        .to = ends.receive.rank,
-                       .side = RingEdge::Side::kReceive,
                        .via = net_text(reach, ends.receive)});
     add_inside(edges, plan, rules, channel);
     if (leaves_node)
       edges.push_back({.channel = channel,
                        .from = ends.send.rank,
                        .to = neighbours(ring, ends.send.rank).after,
-                       .side = RingEdge::Side::kSend,
                        .via = net_text(reach, ends.send)});
     ++channel;
   }

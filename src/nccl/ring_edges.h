@@ -14,10 +14,8 @@ namespace comm_probe::nccl {
 
 struct RingEdge {
   int channel = 0;
-  int from = 0;  // ranks
+  int from = 0;  // ranks; at least one of the two is on node 0
   int to = 0;
-  // The end of the edge on node 0 that uses the network; else both ends are on node 0.
-  enum class Side { kBoth, kSend, kReceive } side = Side::kBoth;
   std::string via = {};  // "P2P/CUMEM/read", "SHM/direct/direct", "NET/0(3)/GDRDMA"
 };
 

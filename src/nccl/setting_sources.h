@@ -20,8 +20,8 @@ namespace comm_probe::nccl {
 
 struct SettingsFile {
   enum class Role { kConfFile, kHome, kSystem };
-  // Not a file: there, but a folder or without the right to read it. Passed over: NCCL_CONF_FILE
-  // stands instead.
+  // Unreadable: there, but a folder or without the right to read it. Passed over: NCCL_CONF_FILE
+  // is set and stands instead.
   enum class State { kRead, kAbsent, kUnreadable, kPassedOver };
   Role role = Role::kSystem;
   State state = State::kAbsent;

@@ -24,24 +24,6 @@ const char* node_type_name(NodeType type) {
   return "";
 }
 
-const char* link_type_name(LinkType type) {
-  switch (type) {
-    case LinkType::kLoc:
-      return "LOC";
-    case LinkType::kNvl:
-      return "NVL";
-    case LinkType::kC2c:
-      return "C2C";
-    case LinkType::kPci:
-      return "PCI";
-    case LinkType::kSys:
-      return "SYS";
-    case LinkType::kNet:
-      return "NET";
-  }
-  return "";
-}
-
 int Machine::add(Node node) {
   const int index = static_cast<int>(nodes.size());
   auto& same = by_type_[static_cast<std::size_t>(node.type())];

@@ -39,7 +39,6 @@ inline constexpr int kNodeTypes = 6;
 const char* node_type_name(NodeType type);  // "GPU"
 
 enum class LinkType : std::uint8_t { kLoc = 0, kNvl = 1, kC2c = 3, kPci = 4, kSys = 9, kNet = 10 };
-const char* link_type_name(LinkType type);  // "NVL"
 
 // The slot of a PCI function: the link to what stands above it.
 struct PciSlot {

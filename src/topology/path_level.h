@@ -6,9 +6,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string>
-#include <string_view>
 
 namespace comm_probe::topology {
 
@@ -23,7 +21,5 @@ struct PathSymbol {
 };
 // "NV12", "PIX"; "NV#" for NVLinks of unknown number.
 std::string path_symbol_name(const PathSymbol& symbol);
-// Nothing for another word, "X" included, and for NVLinks outside 1..64.
-std::optional<PathSymbol> path_symbol_from_name(std::string_view name);
 
 }  // namespace comm_probe::topology
