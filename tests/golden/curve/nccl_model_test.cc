@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run_binary.h"
+#include "unit/topology/recorded_tree.h"
 
 namespace comm_probe::test {
 namespace {
@@ -95,6 +96,30 @@ TEST(NcclModel, ATopologyFromStandardInput) {
     const json document = json::parse(run.out);
     EXPECT_EQ(document.at("result").at("curves").at(0).at("nccl_model"), expected) << run;
   }
+}
+
+// The folder of a recorded machine and what `topo show` saved of it are one machine.
+TEST(NcclModel, ATopologyFromAFolder) {
+  const char* curve = "c40_polaris_2n_allreduce_cfg1_tcp.txt";
+  if (!std::filesystem::exists(path_of(curve)))
+    GTEST_SKIP() << "no " << path_of(curve) << ": the public curves stand in ../shared";
+  RecordedTree tree;
+  tree.four_switches();
+  std::string gpus;
+  for (int i = 0; i < 4; ++i)
+    gpus += fmt::format(
+        "{}{{\"index\":{},\"bus_id\":\"0000:{}3:00.0\",\"name\":\"NVIDIA A100\",\"sm\":80}}",
+        i == 0 ? "" : ",", i, i + 1);
+  tree.file("nvml.json", "{\"gpus\":[" + gpus + "]}");
+  const std::string saved = run_binary({"topo", "show", "--from", tree.path(), "--json"}).out;
+  const auto model_from = [&](const std::string& topo) {
+    const auto run =
+        run_binary({"curve", path_of(curve), "--topo", topo, "--json"}, {.stdin_text = saved});
+    return json::parse(run.out).at("result").at("curves").at(0).at("nccl_model");
+  };
+  const json expected = model_from("-");
+  EXPECT_FALSE(expected.is_null());
+  EXPECT_EQ(model_from(tree.path()), expected);
 }
 
 }  // namespace
