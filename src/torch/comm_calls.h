@@ -59,7 +59,8 @@ struct CommJob {
 struct Trace;
 
 // From traces whose ranks are known and differ. A kernel without metadata belongs to the group of
-// its stream, where all others of the stream name one; else to a group without recorded members.
+// its stream, where all others of the stream name one; else to a group without recorded members,
+// taken to be as large as the job.
 CommJob comm_job_of(const std::vector<const Trace*>& traces);
 
 }  // namespace comm_probe::torch

@@ -65,7 +65,7 @@ class Groups {
   int unrecorded() {
     if (unrecorded_ < 0) {
       unrecorded_ = static_cast<int>(job_.groups.size());
-      job_.groups.emplace_back();
+      job_.groups.emplace_back().size = job_.world;
     }
     return unrecorded_;
   }
@@ -167,10 +167,12 @@ CommJob comm_job_of(const std::vector<const Trace*>& traces) {
   Interner dtypes(job.dtypes);
   Groups groups(traces, job);
   for (const Trace* trace : traces) {
-    COMM_PROBE_CHECK(trace->rank.has_value(), "a trace without rank");
-    job.ranks.push_back(RankReader(*trace, groups, job, kernels, dtypes).read());
     job.world = std::max(job.world, trace->world_size.value_or(0));
     job.grid = std::max(job.grid, trace->resolution);
+  }
+  for (const Trace* trace : traces) {
+    COMM_PROBE_CHECK(trace->rank.has_value(), "a trace without rank");
+    job.ranks.push_back(RankReader(*trace, groups, job, kernels, dtypes).read());
   }
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankCalls& one, const RankCalls& other) { return one.rank < other.rank; });

@@ -172,8 +172,9 @@ void judge_meetings(const CommJob& job, Matching& matching) {
 void sort_by_end(const CommJob& job, Matching& matching) {
   const auto place = [&](const Meeting& meeting) {
     const Attendance& first = meeting.present.front();
-    return std::tuple(aligned_end(job, matching.clocks, first), meeting.group, first.rank,
-                      first.call);
+    // without a clock: as the first rank recorded them
+    const std::int64_t end = job.has_clock ? aligned_end(job, matching.clocks, first) : first.call;
+    return std::tuple(end, meeting.group, first.rank, first.call);
   };
   std::sort(matching.meetings.begin(), matching.meetings.end(),
             [&](const Meeting& one, const Meeting& other) { return place(one) < place(other); });
