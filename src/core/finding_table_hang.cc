@@ -75,6 +75,11 @@ constexpr std::array kCaveats = {
                 "Was the file written or changed by another program? Copy the dump again."},
     CaveatEntry{"hang.log-missing", "Logs of some ranks were not given.",
                 "Give the logs of all ranks: the one that tells of the fault may be among them."},
+    CaveatEntry{"hang.one-counter",
+                "The dumps number the calls of all communicators together (torchcomms) and their "
+                "rings have lost calls.",
+                "Make the ring larger (TORCHCOMM_FR_BUFFER_SIZE) than the calls of a run, or dump "
+                "earlier: then the calls of each communicator can be counted."},
     CaveatEntry{"hang.rank-twice", "Several dumps of one rank.",
                 "Remove those of an older run, or give one directory per run."},
     CaveatEntry{"hang.rank-unknown", "The name of a dump holds no number that could be its rank.",

@@ -212,6 +212,31 @@ HangVerdict Judge::healthy() const {
   return verdict;
 }
 
+// Where the same number may be another call, what follows from equal numbers is possible at most,
+// and that all agree does not follow.
+void doubt_numbers(HangJudgement& judgement) {
+  HangVerdict& verdict = judgement.verdict;
+  judgement.caveats.push_back(core::make_caveat(
+      "hang.one-counter",
+      "the number of each call in its group: one counter numbers the calls of all",
+      "ranks that called the groups in turns of their own cannot be compared"));
+  if (verdict.kind == HangKind::kHealthy) return;
+  const bool agrees = verdict.kind == HangKind::kNetworkOrHardware && verdict.culprits.empty();
+  verdict.confidence = core::Confidence::kPossible;
+  if (!agrees) {
+    verdict.alternatives.push_back(
+        {HangKind::kNotDecidable, {}, "dumps whose rings have lost no call"});
+    return;
+  }
+  verdict.alternatives.push_back({verdict.kind, {}, "dumps whose rings have lost no call"});
+  verdict.kind = HangKind::kNotDecidable;
+  verdict.summary = fmt::format(
+      "calls are open on {}; which of them belong together is not known, because one counter "
+      "numbers "
+      "the calls of all groups and the rings have lost some",
+      ranks_text(verdict.victims));
+}
+
 HangJudgement Judge::run() {
   look_at_mismatches();
   look_at_messages();
@@ -229,6 +254,7 @@ HangJudgement Judge::run() {
                                     "none for longer than half of its time-out by the time of the "
                                     "file");
   }
+  if (job_.has_one_counter()) doubt_numbers(judgement);
   if (!job_.missing.empty())
     judgement.caveats.push_back(
         core::make_caveat("hang.dump-missing", fmt::format("dumps of {}", ranks_text(job_.missing)),

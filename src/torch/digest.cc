@@ -214,9 +214,11 @@ void Digester::run() {
 // torchcomms counts the calls of all communicators together, from 0: there the place in the group
 // is what ranks can compare. Seen by: each number is the record's own, over several groups.
 void Digester::number_by_group() {
-  if (digest_.wrapped || digest_.dump.groups.size() < 2) return;
+  if (digest_.dump.groups.size() < 2 || digest_.works.empty()) return;
   for (const Work& work : digest_.works)
     if (work.is_p2p || work.seq != work.record) return;
+  digest_.one_counter = digest_.wrapped;
+  if (digest_.wrapped) return;
   std::vector<std::uint32_t> next(digest_.dump.groups.size(), 1);
   for (Work& work : digest_.works) work.seq = next[work.group]++;
 }

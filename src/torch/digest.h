@@ -64,6 +64,9 @@ struct Digest {
   bool wrapped = false;
   bool only_active = false;
   bool has_entries = false;
+  // The numbers count the calls of all groups together and the ring has lost some (torchcomms): the
+  // same number on two ranks need not be the same call.
+  bool one_counter = false;
   std::int64_t last_time_ns = 0;
 
   std::span<const Work> collectives(std::size_t group) const;

@@ -84,6 +84,11 @@ std::uint32_t Group::watermark() const {
   return mark;
 }
 
+bool Job::has_one_counter() const {
+  return std::any_of(digests.begin(), digests.end(),
+                     [](const auto& digest) { return digest->one_counter; });
+}
+
 const Digest* Job::digest_of(int rank) const {
   const auto found =
       std::lower_bound(digests.begin(), digests.end(), rank,

@@ -65,6 +65,8 @@ struct Job {
   std::vector<core::Caveat> caveats = {};
 
   const Digest* digest_of(int rank) const;
+  // Of any digest: see there.
+  bool has_one_counter() const;
 };
 
 // `digests` in any order; several of one rank: the pickle wins over the JSON, the later over the

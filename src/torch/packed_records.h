@@ -38,7 +38,7 @@ void pack_fields(Archive& archive, Dump& dump) {
 template <class Archive>
 void pack_fields(Archive& archive, Digest& digest) {
   archive(digest.rank, digest.dump, digest.works, digest.members, digest.messages, digest.open,
-          digest.ranges, digest.wrapped, digest.only_active, digest.has_entries,
+          digest.ranges, digest.wrapped, digest.only_active, digest.has_entries, digest.one_counter,
           digest.last_time_ns);
 }
 template <class Archive>

@@ -137,5 +137,82 @@ TEST(HangProperty, ShiftedSequenceNumbers) {
   }
 }
 
+// As torchcomms writes them: its own words for operations, no messages apart, no status, and one
+// counter for the calls of all communicators of a process, from 0 (spec flight-recorder 1.12).
+bool as_torchcomms(Dumps& dumps) {
+  for (auto& [rank, dump] : dumps) {
+    dump["pg_status"] = json::object();
+    dump.erase("nccl_version");
+    for (json& entry : dump["entries"]) {
+      std::string name = entry["profiling_name"];
+      if (entry["p2p_seq_id"] != 0 || name.ends_with("coalesced")) return false;
+      name.replace(0, name.find(':'), "ncclx");
+      if (name.ends_with(":_all_gather_base")) name = "ncclx:all_gather_single";
+      if (name.ends_with(":_reduce_scatter_base")) name = "ncclx:reduce_scatter_single";
+      entry["profiling_name"] = name;
+      entry["collective_seq_id"] = entry["record_id"];
+      entry["timeout_ms"] = 600000;
+      entry["is_p2p"] = false;
+    }
+  }
+  return true;
+}
+
+bool is_whole(const Dumps& dumps) {
+  return std::all_of(dumps.begin(), dumps.end(), [](const auto& dump) {
+    const json& entries = dump.second["entries"];
+    return entries.empty() || entries[0]["record_id"] == 0;
+  });
+}
+
+TEST(HangProperty, OneCounterForAllCommunicators) {
+  const auto all = cases();
+  if (all.empty()) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  int compared = 0;
+  for (const auto& [name, dumps] : all) {
+    Dumps changed = dumps;
+    if (!is_whole(dumps) || !as_torchcomms(changed)) continue;
+    const auto before = verdict_of(dumps), after = verdict_of(changed);
+    EXPECT_EQ(after.kind, before.kind) << name;
+    EXPECT_EQ(after.culprits, before.culprits) << name;
+    EXPECT_EQ(after.confidence, before.confidence) << name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 8);
+}
+
+// Where the ring has lost calls, the counter tells nothing about the calls of one group any more.
+TEST(HangProperty, OneCounterThatLostCallsAccusesNobodyElse) {
+  const auto all = cases();
+  if (all.empty()) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  int doubted = 0;
+  for (const auto& [name, dumps] : all) {
+    Dumps changed = dumps;
+    if (!is_whole(dumps) || !as_torchcomms(changed)) continue;
+    const auto before = verdict_of(dumps);
+    for (const std::size_t ring : {4U, 6U, 10U, 16U}) {
+      Dumps wrapped = changed;
+      for (auto& [rank, dump] : wrapped) {
+        json& entries = dump["entries"];
+        while (entries.size() > ring) entries.erase(entries.begin());
+      }
+      const auto after = verdict_of(wrapped);
+      const bool is_wrapped = !is_whole(wrapped);
+      const bool has_groups = std::any_of(wrapped.begin(), wrapped.end(), [](const auto& dump) {
+        std::set<std::string> names;
+        for (const json& entry : dump.second["entries"]) names.insert(entry["process_group"][0]);
+        return names.size() > 1;
+      });
+      const std::string what = name + ", ring of " + std::to_string(ring);
+      EXPECT_TRUE(after.culprits.empty() || after.culprits == before.culprits) << what;
+      if (!is_wrapped || !has_groups) continue;
+      EXPECT_EQ(after.confidence, core::Confidence::kPossible) << what;
+      EXPECT_NE(after.kind, diagnose::HangKind::kNetworkOrHardware) << what;
+      ++doubted;
+    }
+  }
+  EXPECT_GE(doubted, 5);
+}
+
 }  // namespace
 }  // namespace comm_probe

@@ -97,6 +97,11 @@ TEST(FlightRecorder, RankOfAName) {
   EXPECT_EQ(rank_of_name("/tmp/nccl_trace_rank_12"), 12);
   EXPECT_EQ(rank_of_name("x/rank_3.json.gz"), 3);
   EXPECT_EQ(rank_of_name("_dump_0"), 0);
+  // the prefixes of PyTorch by version, of torchcomms and of the Ascend port (spec 1.1)
+  EXPECT_EQ(rank_of_name("/root/.cache/torch/comm_lib_trace_rank_17"), 17);
+  EXPECT_EQ(rank_of_name("/root/.cache/torchcomm_fr_trace_5"), 5);
+  EXPECT_EQ(rank_of_name("/tmp/hccl_trace_rank_3"), 3);
+  EXPECT_EQ(rank_of_name("/dumps/comm_traces/rank_31"), 31);
   EXPECT_EQ(rank_of_name("rank7.log"), 7);
   EXPECT_EQ(rank_of_name("dump"), std::nullopt);
   EXPECT_EQ(rank_of_name("99999999999999999999"), std::nullopt);
