@@ -70,6 +70,9 @@ constexpr std::array kCaveats = {
                 "give more of its ranks; their lists complete each other"},
     CaveatEntry{"trace.ends-disagree", "a common end of the collectives",
                 "one rank per GPU; record without other jobs on the GPUs"},
+    CaveatEntry{"trace.shared-gpu", "a GPU of its own for every rank, as it seems",
+                "one rank per GPU; without choice read the figures as those of the sharing. A "
+                "network below 10 Gb/s looks alike: `comm-probe link` measures it"},
     CaveatEntry{"trace.inspector-cut", "records of NCCL Inspector that were cut",
                 "copy the log after the job has ended"},
     CaveatEntry{"trace.inspector-cpu-time", "GPU times of collectives",

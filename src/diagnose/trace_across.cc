@@ -124,6 +124,34 @@ std::vector<int> absent_members(const AcrossRanks& across, const Meeting& meetin
   return absent;
 }
 
+// No link of a job is so slow; ranks that take turns on one GPU are.
+void add_shared_gpu(const AcrossRanks& across, std::vector<core::Caveat>& caveats) {
+  constexpr double kSlowestLink = 1e9;               // B/s: 10 Gb/s Ethernet
+  constexpr std::uint64_t kRuledByBytes = 1 << 20;   // sizes from here on
+  constexpr std::uint64_t kRuledBySteps = 1 << 16;   // sizes up to here
+  constexpr std::int64_t kLongestSteps = 5'000'000;  // ns
+  const torch::Rate* slow = nullptr;
+  for (const torch::Rate& rate : across.rates) {
+    if (!rate.bytes || rate.includes_waiting || rate.best <= 0) continue;
+    const bool is_slow =
+        *rate.bytes >= kRuledByBytes
+            ? static_cast<double>(*rate.bytes) * 1e9 < kSlowestLink * static_cast<double>(rate.best)
+            : *rate.bytes <= kRuledBySteps && rate.best > kLongestSteps;
+    const bool is_fast = *rate.bytes >= kRuledByBytes && !is_slow;
+    if (is_fast) return;
+    if (is_slow && (slow == nullptr || *rate.bytes < *slow->bytes)) slow = &rate;
+  }
+  if (slow == nullptr) return;
+  caveats.push_back(core::make_caveat(
+      "trace.shared-gpu",
+      fmt::format("a GPU of its own for every rank, as it seems: {} of {} takes {} at best",
+                  torch::class_name(slow->kind), core::format_bytes(core::Bytes::of(*slow->bytes)),
+                  text(slow->best)),
+      "ranks that take turns on one GPU wait for each other's time slices: exposed shares, waiting "
+      "and bandwidths are those of the sharing, not of a link (or the network is slower than 10 "
+      "Gb/s)"));
+}
+
 void judge_entry(const AcrossRanks& across, Judgement& judgement) {
   std::size_t worst = 0;
   std::int64_t longest = 0;
@@ -147,6 +175,21 @@ void judge_entry(const AcrossRanks& across, Judgement& judgement) {
                                   core::Basis::kMeasured, "first collective of the window");
   finding.evidence = {{file_of(across, rank), std::nullopt, meeting_line(across, worst)}};
   judgement.findings.push_back(std::move(finding));
+}
+
+// Who is late all the time is late at the entry too.
+void drop_entry_of_stragglers(AcrossJudgement& all) {
+  const auto is_named = [&](const core::Finding& finding) {
+    if (finding.id != "trace.entry-skew") return false;
+    return std::any_of(all.judgement.findings.begin(), all.judgement.findings.end(),
+                       [&](const core::Finding& other) {
+                         return other.id == "trace.straggler" && other.ranks == finding.ranks;
+                       });
+  };
+  std::vector<core::Finding> kept;
+  for (const core::Finding& finding : all.judgement.findings)
+    if (!is_named(finding)) kept.push_back(finding);
+  all.judgement.findings = std::move(kept);
 }
 
 }  // namespace
@@ -239,14 +282,15 @@ Judgement judge_clocks(const AcrossRanks& across) {
         "who came last is less certain, and the time line across ranks is unreliable: several "
         "ranks may share one GPU, or calls are missing from a trace",
         false));
-  if (most == nullptr || std::abs(most->offset) <= kClocksApart) return judgement;
+  if (most == nullptr || std::abs(most->offset) <= std::max(kClocksApart, 3 * most->error))
+    return judgement;
   core::Finding finding = core::make_finding(
       "trace.clock-skew",
-      fmt::format("collectives end {} {} on rank {} than on rank {}: clocks of different hosts{}; "
-                  "times are compared after alignment, raw starts would accuse the wrong rank",
+      fmt::format("collectives end {} {} on rank {} than on rank {}: the clocks of their hosts "
+                  "differ, or they take turns on one GPU; times are compared after alignment, raw "
+                  "starts would accuse the wrong rank",
                   text(std::abs(most->offset)), most->offset > 0 ? "later" : "earlier",
-                  across.rank_number(most->rank), across.rank_number(most->reference),
-                  most->residual > kClocksApart ? ", or ranks that take turns on one GPU" : ""));
+                  across.rank_number(most->rank), across.rank_number(most->reference)));
   finding.ranks = {across.rank_number(most->rank)};
   finding.observed =
       core::figure(Duration::from_ns(static_cast<double>(most->offset)), core::Basis::kMeasured,
@@ -299,6 +343,7 @@ std::vector<core::Caveat> across_caveats(const AcrossRanks& across) {
         "trace.no-metadata",
         fmt::format("sizes and groups of {} of {} communication kernels", without_size, calls),
         "bandwidth, model and ledger are not computed for them; calls are matched by order"));
+  add_shared_gpu(across, caveats);
   if (point_to_point > 0)
     caveats.push_back(core::make_caveat(
         "trace.point-to-point", fmt::format("{} send and receive kernels", point_to_point),
@@ -324,6 +369,7 @@ AcrossJudgement judge_across(const AcrossRanks& across, const RateReference& ref
   all.judgement.add(judge_meetings(across));
   all.judgement.add(judge_outside(across));
   all.judgement.add(judge_clocks(across));
+  drop_entry_of_stragglers(all);
   for (core::Caveat& caveat : across_caveats(across))
     all.judgement.caveats.push_back(std::move(caveat));
   return all;

@@ -33,11 +33,12 @@ bool waiting_matters(const Straggler& one, const std::vector<RankWaits>& ranks) 
 }
 
 bool same_kernels(const AcrossRanks& across, int rank, std::int64_t step) {
-  const auto work = torch::work_of(*across.traces[static_cast<std::size_t>(rank)], step);
-  for (std::size_t other = 0; other < across.traces.size(); ++other) {
-    if (static_cast<int>(other) == rank) continue;
-    const auto theirs = torch::work_of(*across.traces[other], step);
-    if (theirs.kernels == work.kernels && theirs.names == work.names) return true;
+  const auto own = across.activities[static_cast<std::size_t>(rank)].work_in(step);
+  for (std::size_t other = 0; other < across.activities.size(); ++other) {
+    const auto theirs = across.activities[other].work_in(step);
+    if (static_cast<int>(other) != rank && theirs.kernels == own.kernels &&
+        theirs.names == own.names)
+      return true;
   }
   return false;
 }

@@ -30,11 +30,11 @@ const torch::Trace& trace_of(const AcrossRanks& across, const Straggler& one) {
 
 // How much longer the compute of the rank is than the median of the others, in percent.
 std::string compute_line(const AcrossRanks& across, const Straggler& one) {
-  const auto own = torch::work_of(trace_of(across, one), one.step);
+  const auto own = across.activities[static_cast<std::size_t>(one.rank)].work_in(one.step);
   std::vector<std::int64_t> others;
-  for (std::size_t rank = 0; rank < across.traces.size(); ++rank)
+  for (std::size_t rank = 0; rank < across.activities.size(); ++rank)
     if (static_cast<int>(rank) != one.rank)
-      others.push_back(torch::work_of(*across.traces[rank], one.step).time);
+      others.push_back(across.activities[rank].work_in(one.step).time);
   std::sort(others.begin(), others.end());
   const std::int64_t usual = others[(others.size() - 1) / 2];
   const bool same = one.kind == LateKind::kSlowCompute;

@@ -3,14 +3,25 @@
 #include <algorithm>
 
 namespace comm_probe::torch {
+namespace {
 
-AcrossRanks across_ranks(std::vector<const Trace*> traces) {
+void assume_size(CommJob& job, std::uint64_t message) {
+  for (RankCalls& rank : job.ranks)
+    for (CommCall& call : rank.calls)
+      if (!call.bytes && is_synchronising(call.kind) && call.kind != CollectiveClass::kBarrier)
+        call.bytes = message;
+}
+
+}  // namespace
+
+AcrossRanks across_ranks(std::vector<const Trace*> traces, std::uint64_t message) {
   AcrossRanks across;
   std::sort(traces.begin(), traces.end(), [](const Trace* one, const Trace* other) {
     return one->rank.value_or(0) < other->rank.value_or(0);
   });
   across.traces = std::move(traces);
   across.job = comm_job_of(across.traces);
+  if (message > 0) assume_size(across.job, message);
   across.matching = match(across.job);
   for (const Trace* trace : across.traces) across.activities.push_back(activity_of(*trace));
   across.waits = waits_of(across.job, across.matching, across.activities);

@@ -22,8 +22,9 @@ struct AcrossRanks {
   }
 };
 
-// Ranks are known and differ; the traces outlive the result.
-AcrossRanks across_ranks(std::vector<const Trace*> traces);
+// Ranks are known and differ; the traces outlive the result. `message`: bytes of collectives whose
+// size is not recorded; 0: they have none.
+AcrossRanks across_ranks(std::vector<const Trace*> traces, std::uint64_t message = 0);
 AcrossRanks across_ranks(CommJob job);
 
 }  // namespace comm_probe::torch

@@ -1,10 +1,48 @@
 #include "torch/activity.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "torch/trace.h"
 
 namespace comm_probe::torch {
+
+namespace {
+
+// Of every name; kernels are some hundred times as many as names.
+std::vector<std::uint64_t> hashes_of(const NameTable& names) {
+  std::vector<std::uint64_t> hashes;
+  for (NameId name = 0; name < names.size(); ++name)
+    hashes.push_back(std::hash<std::string_view>{}(names.text(name)));
+  return hashes;
+}
+
+void add_work(const GpuOp& op, std::uint64_t hash, KernelWork& work) {
+  ++work.kernels;
+  work.names += hash;
+  work.time += op.duration();
+}
+
+void add_steps(const Trace& trace, RankActivity& activity) {
+  const auto hashes = hashes_of(trace.names);
+  for (const GpuOp& op : trace.gpu_ops) {
+    const std::int64_t step = op.step == kNone ? -1 : trace.steps[op.step].number;
+    if (step >= 0) {
+      const auto extent = activity.steps.emplace(step, std::pair(op.start, op.end)).first;
+      extent->second.first = std::min(extent->second.first, op.start);
+      extent->second.second = std::max(extent->second.second, op.end);
+    }
+    if (op.kind != GpuKind::kCompute) continue;
+    std::uint64_t hash = hashes[op.name];
+    if (op.shape != kNone)
+      for (const std::int32_t size : trace.shapes[op.shape].grid)
+        hash = hash * 1099511628211ULL + static_cast<std::uint64_t>(size);
+    add_work(op, hash, activity.work[-1]);
+    if (step >= 0) add_work(op, hash, activity.work[step]);
+  }
+}
+
+}  // namespace
 
 BusyTime::BusyTime(std::vector<Interval> intervals) {
   std::sort(intervals.begin(), intervals.end());
@@ -61,6 +99,11 @@ std::int64_t RankActivity::span(std::int64_t step) const {
   return found == steps.end() ? 0 : found->second.second - found->second.first;
 }
 
+KernelWork RankActivity::work_in(std::int64_t step) const {
+  const auto found = work.find(step);
+  return found == work.end() ? KernelWork{} : found->second;
+}
+
 RankActivity activity_of(const Trace& trace) {
   RankActivity activity{.rank = trace.rank.value_or(0)};
   std::vector<BusyTime::Interval> compute;
@@ -72,10 +115,6 @@ RankActivity activity_of(const Trace& trace) {
     if (op.kind == GpuKind::kCompute || op.kind == GpuKind::kCommunication)
       either.push_back(interval);
     all.push_back(interval);
-    if (op.step == kNone) continue;
-    const auto step = activity.steps.emplace(trace.steps[op.step].number, interval).first;
-    step->second.first = std::min(step->second.first, op.start);
-    step->second.second = std::max(step->second.second, op.end);
   }
   if (!all.empty()) {
     activity.start = all.front().first;
@@ -85,6 +124,7 @@ RankActivity activity_of(const Trace& trace) {
     activity.start = std::min(activity.start, one.first);
     activity.end = std::max(activity.end, one.second);
   }
+  add_steps(trace, activity);
   activity.compute = BusyTime(std::move(compute));
   activity.compute_or_communication = BusyTime(std::move(either));
   activity.any = BusyTime(std::move(all));

@@ -40,6 +40,13 @@ struct WindowParts {
   WindowParts& operator+=(const WindowParts& other);
 };
 
+// The compute kernels of a rank, within one step or all of its window.
+struct KernelWork {
+  std::size_t kernels = 0;
+  std::uint64_t names = 0;  // equal for the same kernels with the same grids, in any order
+  std::int64_t time = 0;    // sum of their durations
+};
+
 struct RankActivity {
   int rank = 0;
   BusyTime compute = {};
@@ -50,9 +57,12 @@ struct RankActivity {
   // Of the device work of each step, by N of ProfilerStep#N.
   std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> steps = {};
 
+  std::map<std::int64_t, KernelWork> work = {};  // the same, and of all of it under -1
+
   WindowParts parts(std::int64_t from, std::int64_t to) const;
   // From the first start to the last end; of one step where it is not -1, 0 where it has no work.
   std::int64_t span(std::int64_t step = -1) const;
+  KernelWork work_in(std::int64_t step) const;
 };
 RankActivity activity_of(const Trace& trace);
 

@@ -29,15 +29,26 @@ void name(const Trace& trace, HostGap& gap) {
     gap.during = trace.names.text(innermost->name);
 }
 
+// The others wait in the background: c10d's watchdog calls CUDA every 100 ms.
+std::vector<bool> launching_threads(const Trace& trace) {
+  std::vector<bool> launches(trace.threads.size(), false);
+  for (const HostCall& call : trace.calls)
+    if (call.kind == CallKind::kLaunch || call.kind == CallKind::kGraphLaunch)
+      launches[call.thread] = true;
+  return launches;
+}
+
 }  // namespace
 
 std::optional<HostGap> longest_host_gap(const Trace& trace, std::int64_t from, std::int64_t to) {
   std::optional<HostGap> longest;
   std::int64_t last_end = from;
+  const std::vector<bool> launches = launching_threads(trace);
   const auto first =
       std::lower_bound(trace.calls.begin(), trace.calls.end(), from,
                        [](const HostCall& call, std::int64_t time) { return call.start < time; });
   for (auto call = first; call != trace.calls.end() && call->start <= to; ++call) {
+    if (!launches[call->thread]) continue;
     if (call->start > last_end && (!longest || call->start - last_end > longest->length()))
       longest = HostGap{last_end, call->start};
     last_end = std::max(last_end, call->end);

@@ -1,5 +1,6 @@
-// The longest time in which a rank's host made no call to CUDA or HIP at all: it slept, loaded data
-// or computed in Python. A host that waits for its device is inside of a call.
+// The longest time in which the threads of a rank that launch kernels made no call to CUDA or HIP:
+// they slept, loaded data or computed in Python. A host that waits for its device is inside of a
+// call.
 //
 // Worked example (tests/golden/trace): rank 2 of h200/traces/straggler sleeps 150 ms in each step:
 // 150 ms without a call before its first all_reduce of step 2.

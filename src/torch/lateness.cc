@@ -1,10 +1,8 @@
 #include "torch/lateness.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "torch/match_lag.h"
-#include "torch/trace.h"
 
 namespace comm_probe::torch {
 namespace {
@@ -190,22 +188,6 @@ WindowParts Lateness::more() const {
   WindowParts more;
   for (const auto part : kParts) more.*part = own.*part - typical.*part;
   return more;
-}
-
-KernelWork work_of(const Trace& trace, std::int64_t step) {
-  KernelWork work;
-  for (const GpuOp& op : trace.gpu_ops) {
-    if (op.kind != GpuKind::kCompute) continue;
-    if (step >= 0 && (op.step == kNone || trace.steps[op.step].number != step)) continue;
-    ++work.kernels;
-    work.time += op.duration();
-    std::uint64_t hash = std::hash<std::string_view>{}(trace.name_of(op));
-    if (op.shape != kNone)
-      for (const std::int32_t size : trace.shapes[op.shape].grid)
-        hash = hash * 1099511628211ULL + static_cast<std::uint64_t>(size);
-    work.names += hash;
-  }
-  return work;
 }
 
 Lateness lateness_of(const CommJob& job, const Matching& matching, const Waits& waits,

@@ -18,15 +18,6 @@
 
 namespace comm_probe::torch {
 
-// The compute kernels of a rank, within one step or all of its window.
-struct KernelWork {
-  std::size_t kernels = 0;
-  std::uint64_t names = 0;  // equal for the same kernels with the same grids, in any order
-  std::int64_t time = 0;    // sum of their durations
-};
-// `step` -1: all of the trace.
-KernelWork work_of(const Trace& trace, std::int64_t step);
-
 struct Lateness {
   int group = -1;            // where it caused most waiting
   std::int64_t arrival = 0;  // sum over its clear last places

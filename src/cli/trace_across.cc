@@ -1,0 +1,58 @@
+#include "cli/trace_across.h"
+
+#include <fmt/format.h>
+
+#include "cli/trace_across_view.h"
+#include "core/units.h"
+
+namespace comm_probe::cli {
+namespace {
+
+void add_sections(const torch::AcrossRanks& across, const AcrossRequest& request,
+                  core::Document& document) {
+  auto judged = diagnose::judge_across(across, request.reference);
+  const auto backends = torch::backends_of(across);
+  const AcrossView view{across, judged, backends};
+  add_across_json(view, document.result);
+  for (auto& block : across_blocks(view)) document.body.push_back(std::move(block));
+  for (auto& block : across_details(view)) document.details.push_back(std::move(block));
+  for (auto& finding : judged.judgement.findings) document.findings.push_back(std::move(finding));
+  for (auto& caveat : judged.judgement.caveats) document.caveats.push_back(std::move(caveat));
+}
+
+std::string inspector_verdict(const torch::AcrossRanks& across) {
+  torch::RankWaits sum;
+  for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
+  const auto all = static_cast<double>(sum.wait + sum.transfer);
+  return fmt::format(
+      "{} collectives of {} ranks: {} of the time in them is waiting for a later rank",
+      across.matching.accepted, across.job.ranks.size(),
+      all > 0 ? core::format_percent(static_cast<double>(sum.wait) / all, 2) : "0 %");
+}
+
+}  // namespace
+
+void add_across(const std::vector<torch::Trace>& traces, const AcrossRequest& request,
+                core::Document& document) {
+  std::vector<const torch::Trace*> ranks;
+  for (const torch::Trace& trace : traces) ranks.push_back(&trace);
+  add_sections(torch::across_ranks(std::move(ranks), request.message.whole()), request, document);
+}
+
+core::Document inspector_document(const std::vector<torch::InspectorLog>& logs,
+                                  const AcrossRequest& request) {
+  core::Document document{.command = "trace"};
+  torch::InspectorJob job = torch::comm_job_of(logs);
+  for (const torch::InspectorLog& log : logs) {
+    document.inputs.push_back({log.file, "nccl-inspector"});
+    for (const core::Caveat& caveat : log.caveats) document.caveats.push_back(caveat);
+  }
+  for (core::Caveat& caveat : job.caveats) document.caveats.push_back(std::move(caveat));
+  const torch::AcrossRanks across = torch::across_ranks(std::move(job.job));
+  document.result["ranks"] = core::Json::array();
+  add_sections(across, request, document);
+  document.verdict = inspector_verdict(across);
+  return document;
+}
+
+}  // namespace comm_probe::cli
