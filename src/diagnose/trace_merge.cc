@@ -1,0 +1,37 @@
+#include "diagnose/trace_merge.h"
+
+#include <cmath>
+
+#include "model/buckets.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+const core::Bytes kMostlyLatency = core::Bytes::of(256 * 1024);
+
+std::optional<core::Duration> latency_of(const PricedRate& priced) {
+  if (priced.ledger) return priced.ledger->latency();
+  if (priced.fit && priced.fit->latency_known) return priced.fit->latency;
+  if (core::Bytes::of(*priced.rate.bytes) >= kMostlyLatency || priced.rate.best <= 0)
+    return std::nullopt;
+  return core::Duration::from_ns(static_cast<double>(priced.rate.best));
+}
+
+}  // namespace
+
+std::optional<MergeSaving> merge_saving(const PricedRate& rate, std::size_t calls) {
+  if (!rate.rate.bytes || *rate.rate.bytes == 0) return std::nullopt;
+  const auto latency = latency_of(rate);
+  if (!latency) return std::nullopt;
+  MergeSaving saving{.calls = calls};
+  saving.bytes = core::Bytes::of(*rate.rate.bytes) * static_cast<double>(calls);
+  saving.merged = static_cast<std::size_t>(std::ceil(saving.bytes / model::kDefaultBucket));
+  if (saving.merged >= calls) return std::nullopt;
+  saving.latency = *latency;
+  saving.saved = *latency * static_cast<double>(calls - saving.merged);
+  const bool is_fit = rate.fit && rate.fit->latency_known;
+  saving.basis = rate.ledger ? rate.basis : is_fit ? RateBasis::kFit : RateBasis::kNone;
+  return saving;
+}
+
+}  // namespace comm_probe::diagnose
