@@ -58,7 +58,7 @@ int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs>
   for (const core::Caveat& caveat : judgement.caveats) document.caveats.push_back(caveat);
   if (const auto finding = diagnose::finding_of(judgement.verdict))
     document.findings.push_back(*finding);
-  for (core::Finding& finding : diagnose::findings_of_logs(job, inputs->lines))
+  for (core::Finding& finding : diagnose::findings_beside(judgement.verdict, job, inputs->lines))
     document.findings.push_back(std::move(finding));
   document.verdict = verdict_line(job, judgement.verdict);
   document.result["verdict"] = verdict_json(job, judgement.verdict);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/finding_table.h"
 #include "core/input.h"
@@ -23,6 +24,7 @@ std::optional<std::int64_t> file_time(const std::string& path) {
 void read_text(core::Input& input, HangFile& content) {
   const bool is_ras = torch::looks_like_ras(input.head());
   if (!is_ras && core::classify_content(input.head()) != core::ContentClass::kText) return;
+  const bool is_json = nlohmann::json::accept(input.head());  // of a small file: all of it
   content.lines.emplace();
   if (is_ras) {
     torch::read_ras(input, *content.lines);
@@ -30,6 +32,9 @@ void read_text(core::Input& input, HangFile& content) {
     content.caveats.push_back(
         core::make_caveat("input.truncated", error->one_line(), "the lines before it were used"));
   }
+  // A quiet log says something; a JSON text that is neither dump nor report does not.
+  const bool is_quiet = content.lines->lines.empty() && content.lines->exceptions.empty();
+  if (is_quiet && is_json) content.lines.reset();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/hang_share.h"
 #include "core/finding_table.h"
 #include "torch/rank_of_name.h"
@@ -30,6 +32,18 @@ void take(HangInputs& inputs, const std::string& path, HangFile content) {
   inputs.digests.push_back(std::move(content.digest));
 }
 
+core::Caveat unused_caveat(const std::vector<std::string>& paths) {
+  constexpr std::size_t kMostNamed = 4;
+  std::string named;
+  for (std::size_t i = 0; i < std::min(kMostNamed, paths.size()); ++i)
+    named += (i > 0 ? ", " : "") + paths[i];
+  if (paths.size() > kMostNamed) named += fmt::format(" and {} more", paths.size() - kMostNamed);
+  return core::make_caveat("input.passed-over",
+                           fmt::format("{}: {} neither a Flight Recorder dump nor text", named,
+                                       paths.size() == 1 ? "is" : "are"),
+                           "nothing of it was used", false);
+}
+
 core::Error nothing_read(const std::optional<core::Error>& first, std::size_t files,
                          const std::string& path) {
   if (first) return *first;
@@ -51,14 +65,18 @@ Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& 
   if (!files) return files.error();
   HangInputs inputs;
   if (!crew.is_first()) return inputs;
+  std::vector<std::string> unused;
   std::optional<core::Error> first;
   for (const HangFiles::One& file : files->files)
     if (file.content.error && !first) first = file.content.error;
   for (HangFiles::One& file : files->files)
     if (file.content.digest || file.content.error || file.content.lines)
       take(inputs, file.path, std::move(file.content));
+    else
+      unused.push_back(file.path);
   if (inputs.digests.empty() && inputs.lines.lines.empty())
     return nothing_read(first, files->files.size(), paths.front());
+  if (!unused.empty()) inputs.caveats.push_back(unused_caveat(unused));
   return inputs;
 }
 

@@ -73,6 +73,8 @@ constexpr std::array kCaveats = {
                 "Two dumps in one file? Only the first is read."},
     CaveatEntry{"hang.entries-skipped", "Entries of a dump name no operation, or are too many.",
                 "Was the file written or changed by another program? Copy the dump again."},
+    CaveatEntry{"hang.log-foreign", "The logs tell of a time-out that does not fit the dumps.",
+                "Give the logs and the dumps of one run."},
     CaveatEntry{"hang.log-missing", "Logs of some ranks were not given.",
                 "Give the logs of all ranks: the one that tells of the fault may be among them."},
     CaveatEntry{"hang.one-counter",

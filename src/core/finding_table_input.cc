@@ -27,7 +27,7 @@ constexpr std::array kCaveats = {
                 "attach the output as the program wrote it; such rows were edited, mixed from two "
                 "runs, or printed by a patched program"},
     CaveatEntry{"input.passed-over",
-                "files below a directory hold no benchmark result (README, scripts)",
+                "files hold nothing that the command reads (README, scripts, pictures)",
                 "nothing to do, unless one of them should hold one"},
     CaveatEntry{"input.row-refused",
                 "rows of a table hold a figure that no column can have: negative, or beyond 1e15",

@@ -254,6 +254,13 @@ HangJudgement Judge::run() {
                                     "none for longer than half of its time-out by the time of the "
                                     "file");
   }
+  if (job_.has_other_dumps && judgement.verdict.confidence == core::Confidence::kCertain) {
+    judgement.verdict.confidence = core::Confidence::kLikely;
+    judgement.verdict.alternatives.push_back(
+        {HangKind::kNotDecidable,
+         {},
+         "the dumps of one run alone: some ranks have two that differ"});
+  }
   if (job_.has_one_counter()) doubt_numbers(judgement);
   if (!job_.missing.empty())
     judgement.caveats.push_back(

@@ -145,14 +145,72 @@ const JobLine* timeout_of(const HangVerdict& verdict, const torch::Job& job,
   return best;
 }
 
-// A time-out of a call that the dumps hold as done on all ranks is of another run.
+// A time-out of a call that the dump of the same rank holds as completed is of another run.
 bool is_foreign(const JobLine& timeout, const torch::Job& job) {
   if (!timeout.seq || !timeout.rank) return false;
   const torch::Digest* digest = job.digest_of(*timeout.rank);
   if (digest == nullptr || digest->dump.cut) return false;
-  for (const torch::Work& work : digest->works)
+  bool is_done = false;
+  for (const torch::Work& work : digest->works) {
+    if (work.seq != *timeout.seq) continue;
     if (work.state != torch::Work::State::kDone) return false;
-  return !digest->works.empty();
+    is_done = true;
+  }
+  return is_done;
+}
+
+// Only where no time-out fits the dumps.
+const JobLine* foreign_timeout(const torch::Job& job, const JobLines& lines) {
+  const JobLine* foreign = nullptr;
+  for (const JobLine& line : lines.lines) {
+    if (line.event != JobEvent::kTimeout) continue;
+    if (!is_foreign(line, job)) return nullptr;
+    if (foreign == nullptr) foreign = &line;
+  }
+  return foreign;
+}
+
+core::Caveat foreign_caveat(const JobLine& timeout) {
+  return core::make_caveat(
+      "hang.log-foreign",
+      fmt::format(
+          "{}:{} tells of a time-out in call {}, which the dump of rank {} holds as completed",
+          timeout.file, timeout.line, *timeout.seq, *timeout.rank),
+      "the logs seem to be of another run and were not used");
+}
+
+// Ranks without a dump that wait for the id of a communicator make the first call of another group:
+// they are not gone, they are elsewhere in the program than the ranks that wait for them.
+void tell_of_other_group(HangVerdict& verdict, const torch::Job& job, const JobLines& lines) {
+  if (verdict.kind != HangKind::kNotDecidable && verdict.kind != HangKind::kRankDeadOrStuck) return;
+  std::vector<int> elsewhere;
+  const JobLine* shown = nullptr;
+  for (const int rank : job.missing) {
+    const JobLine* line = lines.first(JobEvent::kStoreWait, rank);
+    if (line == nullptr) continue;
+    elsewhere.push_back(rank);
+    if (shown == nullptr) shown = line;
+  }
+  if (shown == nullptr || elsewhere != job.missing) return;
+  verdict.kind = HangKind::kCountMismatch;
+  verdict.confidence = Confidence::kLikely;
+  verdict.is_code = true;
+  verdict.culprits = elsewhere;
+  verdict.summary = fmt::format(
+      "{} in the first call of another group, whose communicator id they wait for (store key {}), "
+      "while the others wait for them in {}{}: one side has made a call that the other has not",
+      ranks_text(elsewhere) + (elsewhere.size() == 1 ? " is" : " are"), shown->op, verdict.op,
+      verdict.seq ? fmt::format(" {}", *verdict.seq) : "");
+  verdict.evidence.insert(verdict.evidence.begin(), evidence_of(*shown));
+  verdict.alternatives = {
+      {HangKind::kCountMismatch, verdict.victims,
+       fmt::format("the traceback of one side and the stack of the other: {} may have made a call "
+                   "too many",
+                   ranks_text(verdict.victims))}};
+  verdict.next = {
+      fmt::format("the traceback above {}:{} against the stack below: do all ranks have "
+                  "the same number of steps?",
+                  shown->file, shown->line)};
 }
 
 }  // namespace
@@ -167,7 +225,12 @@ void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& l
                         "old when the dumps were taken");
     if (verdict.kind == HangKind::kHealthy || verdict.kind == HangKind::kSlow) return;
   }
+  if (const JobLine* foreign = foreign_timeout(job, lines)) {
+    judgement.caveats.push_back(foreign_caveat(*foreign));
+    return;
+  }
   split_missing(verdict, job, lines);
+  tell_of_other_group(verdict, job, lines);
   if (!became_p2p(verdict, job, lines)) add_reasons(verdict, lines);
   if (verdict.kind == HangKind::kNetworkOrHardware) add_network(verdict, lines);
   const JobLine* timeout = timeout_of(verdict, job, lines);
@@ -188,24 +251,50 @@ void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& l
 
 namespace {
 
+// What new_group takes where it is given no time-out (pytorch issue 135352).
+constexpr std::int64_t kDefaultMs = 600'000;
+
+// A limit that ended a call, or will end it.
+struct Limit {
+  std::int64_t ms = 0;
+  core::Evidence evidence = {};
+};
+
+// Of the first time-out of the logs; without one, of the call that the victims of the verdict wait
+// in, if it is the default.
+std::optional<Limit> limit_of(const HangVerdict& verdict, const torch::Job& job,
+                              const JobLines& lines) {
+  if (const JobLine* timeout = lines.first(JobEvent::kTimeout)) {
+    if (!timeout->limit_ms) return std::nullopt;
+    return Limit{*timeout->limit_ms, evidence_of(*timeout)};
+  }
+  if (!verdict.group || !verdict.seq || verdict.victims.empty()) return std::nullopt;
+  const torch::Lane* lane = job.groups[*verdict.group].lane_of(verdict.victims.front());
+  const torch::Work* work = lane == nullptr ? nullptr : lane->find(*verdict.seq);
+  if (work == nullptr || work->timeout_ms != kDefaultMs) return std::nullopt;
+  return Limit{kDefaultMs,
+               {lane->digest->dump.file, std::nullopt,
+                fmt::format("call {}: timeout_ms {}", *verdict.seq, work->timeout_ms)}};
+}
+
 // A group made without a time-out gets the default, not the one that init_process_group was given.
-void find_short_timeout(const torch::Job& job, const JobLines& lines,
+void find_short_timeout(const HangVerdict& verdict, const torch::Job& job, const JobLines& lines,
                         std::vector<core::Finding>& findings) {
-  const JobLine* timeout = lines.first(JobEvent::kTimeout);
-  if (timeout == nullptr || !timeout->limit_ms) return;
+  const std::optional<Limit> limit = limit_of(verdict, job, lines);
+  if (!limit) return;
   std::int64_t longest = 0;
   for (const auto& digest : job.digests)
     for (const torch::Work& work : digest->works)
       longest = std::max<std::int64_t>(longest, work.timeout_ms);
   for (const JobLine* line : lines.of(JobEvent::kTimeout))
     longest = std::max(longest, line->limit_ms.value_or(0));
-  if (longest <= *timeout->limit_ms) return;
+  if (longest <= limit->ms) return;
   core::Finding finding = core::make_finding(
       "hang.timeout-shorter",
-      fmt::format("the group that timed out has a limit of {} s, another one of {} s: it was made "
+      fmt::format("the group in question has a limit of {} s, another one of {} s: it was made "
                   "without a time-out and got the default",
-                  *timeout->limit_ms / 1000, longest / 1000));
-  finding.evidence.push_back(evidence_of(*timeout));
+                  limit->ms / 1000, longest / 1000));
+  finding.evidence.push_back(limit->evidence);
   finding.confidence = Confidence::kLikely;
   finding.next = {"new_group(..., timeout=...): it does not inherit that of init_process_group"};
   findings.push_back(std::move(finding));
@@ -213,9 +302,10 @@ void find_short_timeout(const torch::Job& job, const JobLines& lines,
 
 }  // namespace
 
-std::vector<core::Finding> findings_of_logs(const torch::Job& job, const JobLines& lines) {
+std::vector<core::Finding> findings_beside(const HangVerdict& verdict, const torch::Job& job,
+                                           const JobLines& lines) {
   std::vector<core::Finding> findings;
-  find_short_timeout(job, lines, findings);
+  find_short_timeout(verdict, job, lines, findings);
   return findings;
 }
 

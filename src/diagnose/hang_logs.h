@@ -15,7 +15,8 @@ namespace comm_probe::diagnose {
 void add_logs(HangJudgement& judgement, const torch::Job& job, const torch::JobLines& lines);
 // Without any dump.
 HangJudgement judge_logs(const torch::JobLines& lines);
-// Findings that stand beside the verdict: groups with a shorter time-out, errors of NCCL.
-std::vector<core::Finding> findings_of_logs(const torch::Job& job, const torch::JobLines& lines);
+// Findings that stand beside the verdict: a group whose time-out is shorter than that of others.
+std::vector<core::Finding> findings_beside(const HangVerdict& verdict, const torch::Job& job,
+                                           const torch::JobLines& lines);
 
 }  // namespace comm_probe::diagnose

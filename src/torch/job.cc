@@ -106,23 +106,37 @@ bool is_better(const Digest& a, const Digest& b) {
   return a.dump.file < b.dump.file;
 }
 
+// The same calls in the same state: one file was copied, or a pickle was written as JSON.
+bool same_calls(const Digest& a, const Digest& b) {
+  return std::equal(a.works.begin(), a.works.end(), b.works.begin(), b.works.end(),
+                    [](const Work& one, const Work& other) {
+                      return one.record == other.record && one.created_ns == other.created_ns &&
+                             one.state == other.state && one.signature == other.signature;
+                    });
+}
+
+core::Caveat twice_caveat(const Digest& used, const Digest& left, bool is_same) {
+  const char* how = is_same                                 ? "holds the same calls and "
+                    : used.last_time_ns > left.last_time_ns ? "is newer and "
+                                                            : "ends at the same time and ";
+  return core::make_caveat("hang.rank-twice",
+                           fmt::format("rank {}: {} is left out", left.rank, left.dump.file),
+                           fmt::format("{} {}was used", used.dump.file, how), !is_same);
+}
+
 // One dump per rank, in rank order.
-std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests,
-                                    std::vector<core::Caveat>& caveats) {
+std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests, Job& job) {
   std::sort(digests.begin(), digests.end(), [](const DigestPointer& a, const DigestPointer& b) {
     return a->rank != b->rank ? a->rank < b->rank : is_better(*a, *b);
   });
   std::vector<DigestPointer> kept;
   for (DigestPointer& digest : digests) {
     const bool is_second = !kept.empty() && kept.back()->rank == digest->rank;
-    if (is_second && kept.back()->dump.format == digest->dump.format)
-      caveats.push_back(
-          core::make_caveat("hang.rank-twice",
-                            fmt::format("rank {}: {} is left out", digest->rank, digest->dump.file),
-                            fmt::format("{} {}was used", kept.back()->dump.file,
-                                        kept.back()->last_time_ns > digest->last_time_ns
-                                            ? "is newer and "
-                                            : "ends at the same time and ")));
+    if (is_second && kept.back()->dump.format == digest->dump.format) {
+      const bool is_same = same_calls(*kept.back(), *digest);
+      job.has_other_dumps |= !is_same;
+      job.caveats.push_back(twice_caveat(*kept.back(), *digest, is_same));
+    }
     if (!is_second) kept.push_back(std::move(digest));
   }
   return kept;
@@ -312,7 +326,7 @@ Job align(std::vector<DigestPointer> digests) {
   Placement placement = place(std::move(digests));
   job.caveats = std::move(placement.caveats);
   job.unplaced = std::move(placement.unplaced);
-  job.digests = of_one_run(one_each(std::move(placement.placed), job.caveats), job);
+  job.digests = of_one_run(one_each(std::move(placement.placed), job), job);
   Alignment(job).run();
   return job;
 }

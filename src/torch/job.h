@@ -60,6 +60,8 @@ struct Job {
   std::vector<int> ranks = {};    // every rank that any dump names, sorted
   std::vector<int> missing = {};  // of those, the ones without a dump
   std::vector<int> stale = {};    // of the missing ones: a dump of an older run lies there
+  // Two dumps of one rank that differ: the files may be of two runs.
+  bool has_other_dumps = false;
   // Dumps of which nobody knows the rank: not compared.
   std::vector<std::shared_ptr<const Digest>> unplaced = {};
   std::vector<core::Caveat> caveats = {};

@@ -137,6 +137,61 @@ TEST_F(Damaged, ADumpWithoutANameTakesTheRankThatIsLeft) {
   EXPECT_NE(alone.err.find("rank"), std::string::npos) << alone;
 }
 
+bool has_caveat(const json& document, const std::string& id) {
+  const json& caveats = document.at("caveats");
+  return std::any_of(caveats.begin(), caveats.end(),
+                     [&](const json& caveat) { return caveat.at("id") == id; });
+}
+
+// Copies of one run change nothing; two runs in one directory are no certain verdict.
+TEST_F(Damaged, TwoDumpsOfARank) {
+  const fs::path run = kHang / "01_size_mismatch/pickle",
+                 other = kHang / "05_count_skip_one_bucket/pickle";
+  copy(run);
+  EXPECT_EQ(verdict().at("confidence"), "certain");
+  const auto add = [&](const fs::path& from) {
+    fs::create_directories(folder_ / "old");
+    for (int rank = 0; rank < 4; ++rank) {
+      const fs::path to = folder_ / "old" / ("rank_" + std::to_string(rank));
+      fs::copy_file(from / to.filename(), to, fs::copy_options::overwrite_existing);
+      fs::permissions(to, fs::perms::owner_all);
+    }
+  };
+  add(run);
+  EXPECT_EQ(verdict().at("confidence"), "certain");
+  EXPECT_TRUE(has_caveat(json::parse(last_.out), "hang.rank-twice"));
+  add(other);
+  EXPECT_EQ(verdict().at("confidence"), "likely");
+}
+
+// What is neither a dump nor text is named, not passed over in silence.
+TEST_F(Damaged, FilesOfNoUseAreNamed) {
+  copy(kHang / "01_size_mismatch/pickle");
+  for (const std::string_view bytes :
+       {std::string_view("\x89PNG\r\n\x1a\n\0\0", 10), std::string_view("[]")}) {
+    std::ofstream(file("rank_1"), std::ios::binary) << bytes;
+    const json result = verdict();
+    const json document = json::parse(last_.out);
+    EXPECT_TRUE(has_caveat(document, "input.passed-over")) << last_;
+    EXPECT_NE(last_.out.find(file("rank_1")), std::string::npos);
+    EXPECT_NE(result.at("confidence"), "certain");
+  }
+}
+
+// The logs of another run: their time-out is of a call that the dumps have completed.
+TEST_F(Damaged, LogsOfAnotherRunAreNotUsed) {
+  const fs::path logs = kHang / "01_size_mismatch/log";
+  const BinaryRun own = run_binary({"hang", kHang / "01_size_mismatch/pickle", logs, "--json"});
+  EXPECT_FALSE(has_caveat(json::parse(own.out), "hang.log-foreign")) << own;
+  const BinaryRun mixed =
+      run_binary({"hang", kHang / "05_count_skip_one_bucket/pickle", logs, "--json"});
+  const json document = json::parse(mixed.out);
+  EXPECT_TRUE(has_caveat(document, "hang.log-foreign")) << mixed;
+  for (const json& evidence : document.at("findings").at(0).at("evidence"))
+    EXPECT_EQ(evidence.dump().find("SeqNum=7"), std::string::npos) << evidence;
+  EXPECT_EQ(document.at("result").at("verdict").at("culprit_ranks"), json::array({3}));
+}
+
 TEST_F(Damaged, AMissingGlooRankIsNoHealthyJob) {
   for (const auto& [name, gone] : std::vector<std::pair<std::string, std::string>>{
            {"gloo-late-rank", "rank_2"}, {"gloo-other-op", "rank_1"}}) {

@@ -341,9 +341,27 @@ TEST(PublicReport, R25TimeoutNotInherited) {
   (*job.call(0, "0", "all_reduce", 10).entry)["timeout_ms"] = 7200000;
   (*job.call(1, "0", "all_reduce", 10).entry)["timeout_ms"] = 7200000;
   job.log(0, timeout_line(0, 1, "ALLREDUCE", 10, 600000));
-  const auto findings = diagnose::findings_of_logs(job.job(), job.lines());
+  const auto findings = diagnose::findings_beside({}, job.job(), job.lines());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings.front().id, "hang.timeout-shorter");
+}
+
+// the same from the dumps alone, where the waiting call has just the default
+TEST(PublicReport, R25TimeoutNotInheritedWithoutLogs) {
+  for (const int limit : {600000, 1200000}) {
+    JobWriter job(4);
+    job.group("1", {0, 1});
+    job.everyone("0", "all_reduce", 10);
+    for (int rank = 0; rank < 4; ++rank)
+      (*job.call(rank, "0", "all_reduce", 10).entry)["timeout_ms"] = 7200000;
+    for (const int rank : {0, 1})
+      (*job.call(rank, "1", "all_reduce", 10).open().entry)["timeout_ms"] = limit;
+    const auto findings = diagnose::findings_beside(job.judge().verdict, job.job(), job.lines());
+    ASSERT_EQ(findings.size(), limit == 600000 ? 1U : 0U);
+    if (findings.empty()) continue;
+    EXPECT_EQ(findings.front().id, "hang.timeout-shorter");
+    EXPECT_NE(findings.front().summary.find("600 s, another one of 7200 s"), std::string::npos);
+  }
 }
 
 // pytorch 152623: the desync report names the rank that did not join

@@ -227,5 +227,28 @@ TEST(Review, OneClauseForEveryGroup) {
   EXPECT_THAT(verdict.summary, HasSubstr("rank 3 has not issued"));
 }
 
+// Ranks that wait for the id of a communicator are alive, in the first call of another group.
+TEST(Review, RanksInTheFirstCallOfAnotherGroup) {
+  JobWriter job(4);
+  job.everyone("0", "all_reduce", 10);
+  for (const int rank : {0, 2}) job.call(rank, "0", "all_reduce", 10).open();
+  for (const int rank : {1, 3}) {
+    job.without_dump(rank);
+    job.log(
+        rank,
+        "[rank" + std::to_string(rank) +
+            "]: torch.distributed.DistBackendError: [1] is setting up NCCL communicator and "
+            "retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but "
+            "store->get('0') got error: wait timeout after 12000ms, keys: /default_pg/0//cuda//0");
+  }
+  HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kCountMismatch);
+  EXPECT_THAT(verdict.culprits, ElementsAre(1, 3));
+  EXPECT_EQ(verdict.confidence, Confidence::kLikely);
+  EXPECT_THAT(verdict.summary, HasSubstr("first call of another group"));
+  ASSERT_FALSE(verdict.alternatives.empty());
+  EXPECT_THAT(verdict.alternatives.front().ranks, ElementsAre(0, 2));
+}
+
 }  // namespace
 }  // namespace comm_probe::test
