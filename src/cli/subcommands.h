@@ -16,6 +16,7 @@ void add_nccl(CLI::App& root, Shell& shell);
 void add_link(CLI::App& root, Shell& shell);
 void add_log(CLI::App& root, Shell& shell);
 void add_run(CLI::App& root, Shell& shell);
+void add_trace(CLI::App& root, Shell& shell);
 
 // All of the above, in the order of the help.
 void add_subcommands(CLI::App& root, Shell& shell);

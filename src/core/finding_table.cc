@@ -43,9 +43,9 @@ std::vector<const FindingEntry*> all_findings() {
 
 std::vector<const CaveatEntry*> all_caveats() {
   std::vector<const CaveatEntry*> all;
-  for (const auto part :
-       {input_caveats(), calc_caveats(), curve_caveats(), bench_caveats(), link_caveats(),
-        hang_caveats(), topo_caveats(), nccl_caveats(), log_caveats(), trace_across_caveats()})
+  for (const auto part : {input_caveats(), calc_caveats(), curve_caveats(), bench_caveats(),
+                          link_caveats(), hang_caveats(), topo_caveats(), nccl_caveats(),
+                          log_caveats(), trace_across_caveats(), trace_caveats()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

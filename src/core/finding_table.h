@@ -62,6 +62,7 @@ std::span<const CaveatEntry> input_caveats();
 std::span<const CaveatEntry> calc_caveats();
 std::span<const FindingEntry> log_findings();
 std::span<const CaveatEntry> log_caveats();
+std::span<const CaveatEntry> trace_caveats();
 std::span<const FindingEntry> trace_across_findings();
 std::span<const CaveatEntry> trace_across_caveats();
 std::span<const TermEntry> terms();

@@ -8,30 +8,30 @@
 namespace comm_probe::torch {
 namespace {
 
-void add(Activity& activity, const GpuOp& op) {
+void add(Unions& unions, const GpuOp& op) {
   const Interval interval{op.start, op.end};
-  if (activity.ops++ == 0) activity.extent = interval;
-  activity.extent.start = std::min(activity.extent.start, op.start);
-  activity.extent.end = std::max(activity.extent.end, op.end);
+  if (unions.ops++ == 0) unions.extent = interval;
+  unions.extent.start = std::min(unions.extent.start, op.start);
+  unions.extent.end = std::max(unions.extent.end, op.end);
   switch (op.kind) {
     case GpuKind::kCompute:
-      activity.compute.push_back(interval);
+      unions.compute.push_back(interval);
       return;
     case GpuKind::kCommunication:
-      activity.communication.push_back(interval);
-      ++activity.communication_ops;
+      unions.communication.push_back(interval);
+      ++unions.communication_ops;
       return;
     case GpuKind::kCopy:
     case GpuKind::kMemset:
-      activity.memory.push_back(interval);
+      unions.memory.push_back(interval);
       return;
   }
 }
 
-void unite_all(Activity& activity) {
-  activity.compute = unite(std::move(activity.compute));
-  activity.communication = unite(std::move(activity.communication));
-  activity.memory = unite(std::move(activity.memory));
+void unite_all(Unions& unions) {
+  unions.compute = unite(std::move(unions.compute));
+  unions.communication = unite(std::move(unions.communication));
+  unions.memory = unite(std::move(unions.memory));
 }
 
 Intervals both(const Intervals& a, const Intervals& b) {
@@ -41,26 +41,26 @@ Intervals both(const Intervals& a, const Intervals& b) {
 }
 
 std::vector<StepBreakdown> steps_of(const Trace& trace, const Intervals& idle) {
-  std::vector<Activity> activities(trace.steps.size());
+  std::vector<Unions> all_unions(trace.steps.size());
   for (const GpuOp& op : trace.gpu_ops)
-    if (op.step != kNone) add(activities[op.step], op);
+    if (op.step != kNone) add(all_unions[op.step], op);
   const auto windows = device_windows(trace);
   std::vector<StepBreakdown> steps;
-  for (std::uint32_t i = 0; i < activities.size(); ++i) {
-    if (activities[i].ops == 0) continue;
-    unite_all(activities[i]);
+  for (std::uint32_t i = 0; i < all_unions.size(); ++i) {
+    if (all_unions[i].ops == 0) continue;
+    unite_all(all_unions[i]);
     steps.push_back(
-        {i, breakdown_of(activities[i]), windows[i].length(), length(clip(idle, windows[i]))});
+        {i, breakdown_of(all_unions[i]), windows[i].length(), length(clip(idle, windows[i]))});
   }
   return steps;
 }
 
 std::vector<StreamUse> streams_of(const Trace& trace) {
-  std::vector<Activity> activities(trace.streams.size());
-  for (const GpuOp& op : trace.gpu_ops) add(activities[op.stream], op);
+  std::vector<Unions> all_unions(trace.streams.size());
+  for (const GpuOp& op : trace.gpu_ops) add(all_unions[op.stream], op);
   std::vector<StreamUse> uses;
-  for (std::uint32_t i = 0; i < activities.size(); ++i) {
-    Activity& one = activities[i];
+  for (std::uint32_t i = 0; i < all_unions.size(); ++i) {
+    Unions& one = all_unions[i];
     if (one.ops == 0) continue;
     unite_all(one);
     uses.push_back({i, length(both(both(one.compute, one.communication), one.memory)),
@@ -126,32 +126,32 @@ std::optional<double> Breakdown::overlap_percent() const {
   return 100.0 * static_cast<double>(overlap) / static_cast<double>(communication);
 }
 
-Activity activity_of(const Trace& trace) {
-  Activity activity;
-  for (const GpuOp& op : trace.gpu_ops) add(activity, op);
-  unite_all(activity);
-  return activity;
+Unions unions_of(const Trace& trace) {
+  Unions unions;
+  for (const GpuOp& op : trace.gpu_ops) add(unions, op);
+  unite_all(unions);
+  return unions;
 }
 
-Activity activity_of_step(const Trace& trace, std::uint32_t step) {
-  Activity activity;
+Unions unions_of_step(const Trace& trace, std::uint32_t step) {
+  Unions unions;
   for (const GpuOp& op : trace.gpu_ops)
-    if (op.step == step) add(activity, op);
-  unite_all(activity);
-  return activity;
+    if (op.step == step) add(unions, op);
+  unite_all(unions);
+  return unions;
 }
 
-Breakdown breakdown_of(const Activity& activity) {
-  const Intervals busy = both(activity.compute, activity.communication);
-  const Intervals all = both(busy, activity.memory);
+Breakdown breakdown_of(const Unions& unions) {
+  const Intervals busy = both(unions.compute, unions.communication);
+  const Intervals all = both(busy, unions.memory);
   Breakdown result;
-  result.ops = activity.ops;
-  result.communication_ops = activity.communication_ops;
-  result.span = activity.extent.length();
-  result.compute = length(activity.compute);
-  result.communication = length(activity.communication);
-  result.memory = length(activity.memory);
-  result.overlap = shared_length(activity.communication, activity.compute);
+  result.ops = unions.ops;
+  result.communication_ops = unions.communication_ops;
+  result.span = unions.extent.length();
+  result.compute = length(unions.compute);
+  result.communication = length(unions.communication);
+  result.memory = length(unions.memory);
+  result.overlap = shared_length(unions.communication, unions.compute);
   result.exposed_communication = result.communication - result.overlap;
   result.exposed_memory = length(all) - length(busy);
   result.idle = result.span - length(all);
@@ -159,14 +159,14 @@ Breakdown breakdown_of(const Activity& activity) {
 }
 
 RankBreakdown break_down(const Trace& trace) {
-  const Activity activity = activity_of(trace);
+  const Unions unions = unions_of(trace);
   RankBreakdown result;
-  result.total = breakdown_of(activity);
-  const Intervals all = both(both(activity.compute, activity.communication), activity.memory);
-  if (activity.ops > 0) result.idle = subtract({activity.extent}, all);
+  result.total = breakdown_of(unions);
+  const Intervals all = both(both(unions.compute, unions.communication), unions.memory);
+  if (unions.ops > 0) result.idle = subtract({unions.extent}, all);
   result.steps = steps_of(trace, result.idle);
   result.streams = streams_of(trace);
-  result.groups = groups_of(trace, activity.compute);
+  result.groups = groups_of(trace, unions.compute);
   result.communication_shared = shared_communication(trace);
   return result;
 }

@@ -36,7 +36,7 @@ struct Breakdown {
 };
 
 // The three unions of some device work.
-struct Activity {
+struct Unions {
   Intervals compute = {};
   Intervals communication = {};
   Intervals memory = {};
@@ -44,10 +44,10 @@ struct Activity {
   std::uint64_t ops = 0;
   std::uint64_t communication_ops = 0;
 };
-Activity activity_of(const Trace& trace);
-Activity activity_of_step(const Trace& trace, std::uint32_t step);
+Unions unions_of(const Trace& trace);
+Unions unions_of_step(const Trace& trace, std::uint32_t step);
 // Over the extent of the work itself.
-Breakdown breakdown_of(const Activity& activity);
+Breakdown breakdown_of(const Unions& unions);
 
 struct StepBreakdown {
   std::uint32_t step = 0;   // in Trace::steps

@@ -48,6 +48,10 @@ std::optional<int> at_the_end(std::string_view name) {
 
 }  // namespace
 
+std::optional<int> rank_word_of_name(std::string_view path) {
+  return behind_rank(path.substr(path.find_last_of('/') + 1));
+}
+
 std::optional<int> rank_of_name(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string_view name = path.substr(slash + 1);

@@ -11,5 +11,8 @@
 namespace comm_probe::torch {
 
 std::optional<int> rank_of_name(std::string_view path);
+// Only the number behind "rank" in the name of the file: other numbers of a trace's name are those
+// of a process or a time ("host_4711.1712195495.pt.trace.json").
+std::optional<int> rank_word_of_name(std::string_view path);
 
 }  // namespace comm_probe::torch

@@ -1,0 +1,101 @@
+// `trace PATH...`: profiler traces of one or more ranks: was the communication hidden?
+#include <fmt/format.h>
+
+#include <regex>
+
+#include "cli/subcommands.h"
+#include "cli/trace_report.h"
+#include "core/parallel.h"
+
+namespace comm_probe::cli {
+namespace {
+
+struct TraceRequest {
+  TraceLoadRequest load = {};
+  std::string step_regex = {};
+  std::string csv = {};
+};
+
+// std::regex throws on a bad pattern; the exception ends here.
+core::Result<std::shared_ptr<const std::regex>> compile(const std::string& pattern) {
+  try {
+    return std::make_shared<const std::regex>(pattern,
+                                              std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    return core::input_error(
+        fmt::format("--step-regex: '{}' is no regular expression: {}", pattern, error.what()),
+        "for instance execute_context_.*");
+  }
+}
+
+core::Result<torch::StepRule> step_rule(const std::string& pattern) {
+  if (pattern.empty()) return torch::StepRule{};
+  auto regex = compile(pattern);
+  if (!regex) return regex.error();
+  // Longer names are no annotation of a person; std::regex recurses over the text.
+  constexpr std::size_t kLongestName = 500;
+  return torch::StepRule{[regex = *regex](std::string_view name) {
+    return name.size() <= kLongestName && std::regex_search(name.begin(), name.end(), *regex);
+  }};
+}
+
+core::Document document_of(TraceReport report) {
+  core::Document document{.command = "trace"};
+  document.inputs = std::move(report.inputs.records);
+  document.caveats = std::move(report.inputs.caveats);
+  document.verdict = trace_verdict(report);
+  add_ranks(report, document);
+  return document;
+}
+
+int show_trace(const Shell& shell, const TraceRequest& request) {
+  TraceLoadRequest load = request.load;
+  auto steps = step_rule(request.step_regex);
+  if (!steps) return shell.fail(steps.error());
+  load.steps = std::move(*steps);
+  auto inputs = load_traces(load);
+  if (!inputs) return shell.fail(inputs.error());
+  TraceReport report = trace_report(std::move(*inputs));
+  if (!request.csv.empty())
+    if (const auto written = write_csv(report, request.csv); !written)
+      return shell.fail(written.error());
+  return shell.finish(document_of(std::move(report)));
+}
+
+}  // namespace
+
+TraceReport trace_report(TraceInputs inputs) {
+  TraceReport report{std::move(inputs)};
+  report.ranks.resize(report.inputs.traces.size());
+  const auto break_down = [&report](std::size_t i) {
+    report.ranks[i] = torch::break_down(report.inputs.traces[i]);
+  };
+  core::for_each_index(report.ranks.size(), break_down, 1);
+  return report;
+}
+
+void add_trace(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("trace", "was it hidden? overlap, waiting and its causes, from profiles")
+          ->group("Compare");
+  auto request = std::make_shared<TraceRequest>();
+  app->add_option("PATH", request->load.paths,
+                  "traces of torch.profiler (.json, packed or not), or directories of them")
+      ->required();
+  app->add_option("--step-regex", request->step_regex,
+                  "names of host ranges that are steps; default: ProfilerStep#N")
+      ->type_name("REGEX");
+  app->add_option("--comm-kernel", request->load.options.comm_patterns,
+                  "part of the name of a further kernel that communicates; repeatable")
+      ->type_name("TEXT")
+      ->take_all();
+  app->add_flag("--peer-copies", request->load.options.peer_copies_communicate,
+                "count copies between devices (Memcpy PtoP) as communication");
+  app->add_option("--csv", request->csv, "a line per rank and step")->type_name("FILE");
+  app->footer("Example:\n  comm-probe trace /tmp/profile/");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return show_trace(shell, *request); }); });
+}
+
+}  // namespace comm_probe::cli

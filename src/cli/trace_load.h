@@ -1,0 +1,34 @@
+// The profiler traces of a command line, read on all cores, one per rank. The rank of a trace is
+// what it says itself, else the number behind "rank" in its name, else its place among the files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/document.h"
+#include "core/result.h"
+#include "torch/readers/trace_builder.h"
+#include "torch/steps.h"
+#include "torch/trace.h"
+
+namespace comm_probe::cli {
+
+struct TraceLoadRequest {
+  std::vector<std::string> paths = {};
+  torch::TraceOptions options = {};
+  torch::StepRule steps = {};
+};
+
+struct TraceInputs {
+  std::vector<torch::Trace> traces = {};  // by rank; every one has a rank and device work
+  std::vector<core::InputRecord> records = {};
+  std::vector<core::Caveat> caveats = {};
+};
+// Fails where nothing could be read, where two files are of the same rank, and where they are of
+// jobs of different sizes.
+core::Result<TraceInputs> load_traces(const TraceLoadRequest& request);
+
+// What the trace lacks, and which conclusions that limits.
+std::vector<core::Caveat> caveats_of(const torch::Trace& trace);
+
+}  // namespace comm_probe::cli
