@@ -162,6 +162,7 @@ Json clock_json(const AcrossRanks& across, const torch::ClockOffset& clock) {
           {"offset_us", us(clock.offset)},
           {"residual_us", us(clock.residual)},
           {"error_us", us(clock.error)},
+          {"drift_ppm", json_number(clock.drift * 1e6)},
           {"collectives", clock.meetings}};
 }
 

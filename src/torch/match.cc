@@ -141,7 +141,8 @@ void add_meetings(const CommJob& job, const Lane& lane, std::vector<Meeting>& al
 
 std::int64_t aligned_end(const CommJob& job, const std::vector<ClockOffset>& clocks,
                          const Attendance& one) {
-  return call_of(job, one).end - clocks[static_cast<std::size_t>(one.rank)].offset;
+  const std::int64_t end = call_of(job, one).end;
+  return end - clocks[static_cast<std::size_t>(one.rank)].at(end);
 }
 
 MeetingState state_of(const CommJob& job, const std::vector<ClockOffset>& clocks,

@@ -7,7 +7,8 @@
 //
 // A meeting is accepted where every end lies within max(50 us, shortest duration) of the median
 // end, on aligned clocks. offset_r = median over accepted meetings of (end_r - end_reference),
-// chained through shared groups; ends are used because all members end together, starts never.
+// chained through shared groups; ends are used because all members end together, starts never. A
+// drift is fitted only where the window is longer than 2 s and the residual halves by it.
 //
 // Worked example (tests/unit/torch/match_test.cc): two ranks of dlrm_2of128, whose recording left
 // out calls: 10 pairs, 4 accepted; clocks of ranks 2 and 3 of case 09: +1830 us.
@@ -54,6 +55,10 @@ struct ClockOffset {
   std::int64_t residual = 0;  // median of |end_r - end_reference - offset|
   std::int64_t error = 0;     // of the offset: 95 % of chance, at least the grid of the time stamps
   std::size_t meetings = 0;   // it rests on; 0: not aligned
+  double drift = 0;           // ns per ns; the offset is that at `origin`
+  std::int64_t origin = 0;
+
+  std::int64_t at(std::int64_t time) const;
 };
 
 struct Matching {

@@ -67,6 +67,22 @@ TEST(Match, ClocksOfOtherHostsAreFound) {
   EXPECT_EQ(matching.clocks[2].offset, 0);
 }
 
+// 30 s, 9 ppm: 270 us apart at the end, more than the 50 us that ends may differ.
+TEST(Match, ADriftIsFittedInLongWindowsOnly) {
+  for (const std::int64_t gap : {1'000'000, 10'000}) {
+    std::vector<std::vector<Span>> spans(2);
+    for (std::int64_t k = 0; k < 30; ++k) {
+      const std::int64_t end = gap * k + 40;
+      spans[0].push_back({end - 40, end});
+      spans[1].push_back({end - 40 + 500 + end * 9 / 1'000'000, end + 500 + end * 9 / 1'000'000});
+    }
+    const Matching matching = torch::match(job_of(spans));
+    EXPECT_EQ(matching.accepted, 30u);
+    EXPECT_NEAR(matching.clocks[1].drift * 1e6, gap == 1'000'000 ? 9 : 0, 0.1);
+    EXPECT_NEAR(static_cast<double>(matching.clocks[1].offset), 500e3, 2e3);
+  }
+}
+
 TEST(Match, ClocksAreChainedThroughSharedGroups) {
   // ranks 0 and 1 meet, ranks 1 and 2 meet, 0 and 2 never
   CommJob job = job_of(ten_calls());
