@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "cli/subcommands.h"
+#include "cli/trace_across.h"
 #include "cli/trace_report.h"
 #include "core/parallel.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 struct TraceRequest {
   TraceLoadRequest load = {};
+  TraceReference reference = {};
   std::string step_regex = {};
   std::string csv = {};
 };
@@ -39,27 +41,43 @@ core::Result<torch::StepRule> step_rule(const std::string& pattern) {
   }};
 }
 
-core::Document document_of(TraceReport report) {
+core::Document document_of(TraceReport report, const AcrossRequest& across) {
   core::Document document{.command = "trace"};
   document.inputs = std::move(report.inputs.records);
   document.caveats = std::move(report.inputs.caveats);
   document.verdict = trace_verdict(report);
   add_ranks(report, document);
+  add_across(report.inputs.traces, across, document);
   return document;
 }
 
-int show_trace(const Shell& shell, const TraceRequest& request) {
+void add_inputs(const TraceReference& reference, core::Document& document) {
+  for (core::InputRecord& input : reference.inputs()) document.inputs.push_back(std::move(input));
+}
+
+int show_trace(const Shell& shell, TraceRequest& request) {
   TraceLoadRequest load = request.load;
   auto steps = step_rule(request.step_regex);
   if (!steps) return shell.fail(steps.error());
   load.steps = std::move(*steps);
+  const auto reference = request.reference.load();
+  if (!reference) return shell.fail(reference.error());
+  const AcrossRequest across{*reference, request.reference.message()};
   auto inputs = load_traces(load);
   if (!inputs) return shell.fail(inputs.error());
+  if (inputs->traces.empty() && !inputs->logs.empty()) {
+    core::Document document = inspector_document(inputs->logs, across);
+    for (core::Caveat& caveat : inputs->caveats) document.caveats.push_back(std::move(caveat));
+    add_inputs(request.reference, document);
+    return shell.finish(document);
+  }
   TraceReport report = trace_report(std::move(*inputs));
   if (!request.csv.empty())
     if (const auto written = write_csv(report, request.csv); !written)
       return shell.fail(written.error());
-  return shell.finish(document_of(std::move(report)));
+  core::Document document = document_of(std::move(report), across);
+  add_inputs(request.reference, document);
+  return shell.finish(document);
 }
 
 }  // namespace
@@ -80,7 +98,8 @@ void add_trace(CLI::App& root, Shell& shell) {
           ->group("Compare");
   auto request = std::make_shared<TraceRequest>();
   app->add_option("PATH", request->load.paths,
-                  "traces of torch.profiler (.json, packed or not), or directories of them")
+                  "traces of torch.profiler (.json, packed or not), logs of NCCL Inspector, or "
+                  "directories of them")
       ->required();
   app->add_option("--step-regex", request->step_regex,
                   "names of host ranges that are steps; default: ProfilerStep#N")
@@ -92,7 +111,10 @@ void add_trace(CLI::App& root, Shell& shell) {
   app->add_flag("--peer-copies", request->load.options.peer_copies_communicate,
                 "count copies between devices (Memcpy PtoP) as communication");
   app->add_option("--csv", request->csv, "a line per rank and step")->type_name("FILE");
-  app->footer("Example:\n  comm-probe trace /tmp/profile/");
+  request->reference.add_to(*app);
+  app->footer(
+      "Example:\n  comm-probe trace /tmp/profile/\n"
+      "  comm-probe trace /tmp/profile/ --machine dgx-h100 --nodes 2");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, request] { shell.run([&shell, request] { return show_trace(shell, *request); }); });

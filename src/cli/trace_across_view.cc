@@ -237,7 +237,7 @@ std::vector<Block> across_blocks(const AcrossView& view) {
     blocks.emplace_back(Heading{
         all > kShownRates
             ? fmt::format("Collectives ({} of {} kinds, --explain has all)", kShownRates, all)
-            : "Collectives"});
+            : "Transfer and bandwidth"});
     blocks.emplace_back(rate_table(view, kShownRates));
     blocks.emplace_back(Paragraph{rate_note(view)});
   }
@@ -256,7 +256,7 @@ std::vector<Block> across_details(const AcrossView& view) {
   const AcrossRanks& across = view.across;
   std::vector<Block> blocks;
   if (view.judged.rates.size() > kShownRates) {
-    blocks.emplace_back(Heading{"All collectives"});
+    blocks.emplace_back(Heading{"Transfer and bandwidth of all"});
     blocks.emplace_back(rate_table(view, view.judged.rates.size()));
   }
   add_longest_waits(across, false, blocks);

@@ -19,6 +19,7 @@ using core::Result;
 
 struct FileContent {
   std::optional<torch::Trace> trace = {};
+  std::optional<torch::InspectorLog> log = {};
   std::optional<core::Error> error = {};
   std::string other = {};  // what it is, where it is no trace
 };
@@ -32,6 +33,13 @@ FileContent read_file(const std::string& path, const TraceLoadRequest& request) 
   }
   if (auto error = input->unreadable()) {
     content.error = *error;
+    return content;
+  }
+  if (torch::looks_like_inspector(input->head())) {
+    auto log = torch::read_inspector(*input);
+    if (!log) content.error = log.error();
+    if (log) content.log = std::move(*log);
+    content.other = "a log of NCCL Inspector";
     return content;
   }
   if (!torch::looks_like_trace(input->head())) {
@@ -127,6 +135,7 @@ void add_passed_over(const std::vector<std::string>& files,
       inputs.caveats.push_back(core::make_caveat("input.unreadable", contents[i].error->one_line(),
                                                  "the other inputs were used"));
     if (contents[i].trace || contents[i].error) continue;
+    if (contents[i].log && inputs.traces.empty()) continue;
     if (count++ == 0) first = fmt::format("{} ({})", files[i], contents[i].other);
   }
   if (count == 0) return;
@@ -162,8 +171,13 @@ Result<TraceInputs> load_traces(const TraceLoadRequest& request) {
     take_rank_of_name(*content.trace);
     inputs.traces.push_back(std::move(*content.trace));
   }
-  if (inputs.traces.empty()) return nothing_read(*files, contents);
   add_passed_over(*files, contents, inputs);
+  if (inputs.traces.empty()) {
+    for (FileContent& content : contents)
+      if (content.log) inputs.logs.push_back(std::move(*content.log));
+    if (inputs.logs.empty()) return nothing_read(*files, contents);
+    return inputs;
+  }
   number_the_rest(inputs.traces, inputs.caveats);
   if (auto error = same_rank(inputs.traces)) return *error;
   if (auto error = other_job(inputs.traces)) return *error;

@@ -7,6 +7,7 @@
 
 #include "core/document.h"
 #include "core/result.h"
+#include "torch/readers/inspector.h"
 #include "torch/readers/trace_builder.h"
 #include "torch/steps.h"
 #include "torch/trace.h"
@@ -21,6 +22,7 @@ struct TraceLoadRequest {
 
 struct TraceInputs {
   std::vector<torch::Trace> traces = {};  // by rank; every one has a rank and device work
+  std::vector<torch::InspectorLog> logs = {};  // only where there are no traces
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
