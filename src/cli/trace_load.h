@@ -21,7 +21,7 @@ struct TraceLoadRequest {
 };
 
 struct TraceInputs {
-  std::vector<torch::Trace> traces = {};  // by rank; every one has a rank and device work
+  std::vector<torch::Trace> traces = {};       // by rank; every one has a rank and device work
   std::vector<torch::InspectorLog> logs = {};  // only where there are no traces
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
