@@ -6,6 +6,7 @@
 
 #include "core/number_ranges.h"
 #include "diagnose/hang_text.h"
+#include "diagnose/hang_wait_list.h"
 
 namespace comm_probe::cli {
 
@@ -143,6 +144,38 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
         core::Paragraph{fmt::format("{} more rows are in --json", rows.size() - kMostRows)});
   blocks.emplace_back(std::move(facts));
   add_stacks(rows, blocks);
+  return blocks;
+}
+
+namespace {
+
+std::string holders_text(const diagnose::WaitLine& line) {
+  std::string text;
+  const auto add = [&](const std::vector<int>& ranks, const char* what) {
+    if (ranks.empty()) return;
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", core::number_ranges(ranks), what);
+  };
+  add(line.not_issued, "not issued");
+  add(line.behind, "behind an older call");
+  add(line.not_known, "not known");
+  return text.empty() ? "nobody" : text;
+}
+
+}  // namespace
+
+std::vector<core::Block> wait_blocks(const torch::Job& job) {
+  constexpr std::size_t kMostWaits = 64;
+  const std::vector<diagnose::WaitLine> lines = diagnose::wait_lines(job);
+  if (lines.empty()) return {};
+  core::Table table;
+  for (const char* title : {"waiting", "in", "held back by"})
+    table.columns.push_back({title, core::Column::Align::kLeft});
+  for (const diagnose::WaitLine& line : lines)
+    if (table.rows.size() < kMostWaits)
+      table.rows.push_back({core::number_ranges(line.ranks), line.call, holders_text(line)});
+  std::vector<core::Block> blocks = {core::Heading{"Who waits for whom"}, std::move(table)};
+  if (lines.size() > kMostWaits)
+    blocks.emplace_back(core::Paragraph{fmt::format("and {} more", lines.size() - kMostWaits)});
   return blocks;
 }
 
