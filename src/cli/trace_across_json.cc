@@ -77,6 +77,7 @@ Json collective_json(const AcrossView& view, std::size_t index) {
   const auto algbw = torch::algbw_of(call.bytes, time);
   if (times.counts()) {
     json["last"] = across.rank_number(times.shortest);
+    json["blamed"] = across.rank_number(times.blamed);
     json["together"] = times.together;
     json["excused"] = times.excused;
     json["transfer_ns"] = times.transfer;

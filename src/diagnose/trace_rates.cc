@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/finding_table.h"
+#include "core/number_ranges.h"
 #include "core/units.h"
 
 namespace comm_probe::diagnose {
@@ -70,7 +71,8 @@ void price_by_fit(const model::Fit& fit, PricedRate& priced) {
 PricedRate priced_rate(const AcrossRanks& across, const RateReference& reference,
                        const std::map<Class, model::Fit>& fits, const Rate& rate) {
   PricedRate priced{.rate = rate};
-  if (!rate.bytes || *rate.bytes == 0 || !torch::op_of(rate.kind) || rate.ranks < 2) return priced;
+  if (!rate.bytes || *rate.bytes == 0 || !torch::op_of(rate.kind)) return priced;
+  if (rate.ranks < 2 || rate.ranks > model::kMostRanks) return priced;
   if (reference.pricer != nullptr) {
     const auto& group = across.job.groups[static_cast<std::size_t>(rate.group)];
     const auto nodes = nodes_of(group, across.job.world, reference.nodes);
@@ -108,39 +110,68 @@ core::Evidence gap_line(const AcrossRanks& across, const PricedRate& priced) {
                       busbw ? core::format_bandwidth(*busbw) : "-")};
 }
 
+core::Finding slow_link(const AcrossRanks& across, const PricedRate& worst, Duration cost) {
+  core::Finding finding = core::make_finding(
+      "trace.slow-link",
+      fmt::format("{} takes {} without any waiting, {} times the {} that {} gives: the way between "
+                  "these ranks is slow, {} in all",
+                  what(across, worst.rate), core::format_duration(time_of(worst.rate.median)),
+                  core::format_number(1 / *worst.efficiency(), 2),
+                  core::format_duration(*worst.predicted), rate_basis_name(worst.basis),
+                  core::format_duration(cost)));
+  finding.next = {"comm-probe topo check", "comm-probe link --only net",
+                  "NCCL_DEBUG=INFO on one rank, then comm-probe log FILE"};
+  return finding;
+}
+
+// The given ranks wait for somebody who is not among them, or for the link: they cannot tell.
+core::Finding late_outside(const AcrossRanks& across, const PricedRate& worst, Duration cost) {
+  const auto& group = across.job.groups[static_cast<std::size_t>(worst.rate.group)];
+  std::vector<int> absent;
+  for (const int member : group.ranks)
+    if (std::none_of(across.job.ranks.begin(), across.job.ranks.end(),
+                     [member](const torch::RankCalls& rank) { return rank.rank == member; }))
+      absent.push_back(member);
+  const std::string whom = absent.empty() ? "the others" : "ranks " + core::number_ranges(absent);
+  const std::string one = absent.size() == 1 ? fmt::format("rank {}", absent[0]) : "one of " + whom;
+  core::Finding finding = core::make_finding(
+      "trace.late-outside",
+      fmt::format(
+          "{} takes {} on all given ranks, {} times the {} that {} gives ({} in all): {} is "
+          "late, or the link is slow",
+          what(across, worst.rate), core::format_duration(time_of(worst.rate.median)),
+          core::format_number(1 / *worst.efficiency(), 2), core::format_duration(*worst.predicted),
+          rate_basis_name(worst.basis), core::format_duration(cost), one));
+  finding.confidence = core::Confidence::kPossible;
+  finding.next = {fmt::format("give the traces of {} too", whom)};
+  return finding;
+}
+
 // Above the price of the machine or of given links, where bytes rule the time: small messages take
 // up to 2.5 times NCCL's model on healthy machines (plan_price.h).
 void judge_against_price(const AcrossRanks& across, const std::vector<PricedRate>& rates,
-                         Judgement& judgement) {
+                         bool lacks_members, Judgement& judgement) {
   const PricedRate* worst = nullptr;
   double cost = 0;
   for (const PricedRate& priced : rates) {
-    if (!priced.ledger || priced.ledger->is_latency_bound() || priced.rate.includes_waiting)
+    if (!priced.ledger || priced.ledger->is_latency_bound() || priced.rate.includes_waiting ||
+        priced.rate.lacks_members != lacks_members)
       continue;
     const double predicted = priced.predicted->in_ns();
     if (priced.rate.count < kLeastCalls ||
         static_cast<double>(priced.rate.best) < kFarAbove * predicted)
       continue;
-    const double excess =
+    cost +=
         static_cast<double>(priced.rate.total) - predicted * static_cast<double>(priced.rate.count);
-    cost += excess;
     if (worst == nullptr || *priced.efficiency() < *worst->efficiency()) worst = &priced;
   }
   if (worst == nullptr || cost < kCostThatMatters * mean_span(across)) return;
-  core::Finding finding = core::make_finding(
-      "trace.slow-link",
-      fmt::format("{} takes {} without any waiting, {} times the {} that {} gives: the way between "
-                  "these ranks is slow, {} in all",
-                  what(across, worst->rate), core::format_duration(time_of(worst->rate.median)),
-                  core::format_number(1 / *worst->efficiency(), 2),
-                  core::format_duration(*worst->predicted), rate_basis_name(worst->basis),
-                  core::format_duration(Duration::from_ns(cost))));
+  const Duration all = Duration::from_ns(cost);
+  core::Finding finding =
+      lacks_members ? late_outside(across, *worst, all) : slow_link(across, *worst, all);
   finding.expected = core::figure(*worst->predicted, Basis::kComputed, worst->ledger->source);
   finding.observed = core::figure(time_of(worst->rate.median), Basis::kMeasured, "median transfer");
   finding.evidence = {gap_line(across, *worst)};
-  finding.confidence = core::Confidence::kLikely;
-  finding.next = {"comm-probe topo check", "comm-probe link --only net",
-                  "NCCL_DEBUG=INFO on one rank, then comm-probe log FILE"};
   judgement.findings.push_back(std::move(finding));
 }
 
@@ -149,7 +180,8 @@ void judge_between_groups(const AcrossRanks& across, const std::vector<PricedRat
                           Judgement& judgement) {
   for (const PricedRate& priced : rates) {
     const Rate& rate = priced.rate;
-    if (!rate.bytes || rate.includes_waiting || rate.count < kLeastCalls) continue;
+    if (!rate.bytes || rate.includes_waiting || rate.lacks_members || rate.count < kLeastCalls)
+      continue;
     std::vector<const PricedRate*> others;
     for (const PricedRate& other : rates)
       if (other.rate.group != rate.group && other.rate.kind == rate.kind &&
@@ -230,7 +262,8 @@ std::vector<PricedRate> price_rates(const AcrossRanks& across, const RateReferen
 
 Judgement judge_rates(const AcrossRanks& across, const std::vector<PricedRate>& rates) {
   Judgement judgement;
-  judge_against_price(across, rates, judgement);
+  judge_against_price(across, rates, false, judgement);
+  judge_against_price(across, rates, true, judgement);
   judge_between_groups(across, rates, judgement);
   return judgement;
 }

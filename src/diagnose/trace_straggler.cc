@@ -74,20 +74,21 @@ std::optional<Straggler> straggler_in(const AcrossRanks& across,
   int meetings = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankWaits& waits = ranks[rank];
-    all_waiting += waits.caused - waits.caused_excused;
+    all_waiting += waits.blamed;
     meetings += waits.last_in;
     Straggler one{.rank = static_cast<int>(rank), .step = step};
     one.caused = waits.caused;
     one.caused_excused = waits.caused_excused;
+    one.blamed = waits.blamed;
     one.last_in = waits.last_in;
     one.meetings = waits.meetings;
-    if (!most || one.counted() > most->counted()) most = one;
+    if (!most || one.blamed > most->blamed) most = one;
   }
   if (!most || meetings < kLeastMeetings) return std::nullopt;
   most->all_waiting = all_waiting;
   most->rank_time = part_of_time(across, step);
   const bool is_one =
-      static_cast<double>(most->counted()) > kMostOfWaiting * static_cast<double>(all_waiting) &&
+      static_cast<double>(most->blamed) > kMostOfWaiting * static_cast<double>(all_waiting) &&
       waiting_matters(*most, ranks);
   if (!is_one) return std::nullopt;
   if (!across.traces.empty()) {

@@ -4,7 +4,8 @@
 // of the ranks' time, and at least three collectives were accepted; in one step alike. Weighed by
 // time, not by counting last places: once the first collective of a step has aligned everybody, the
 // rest is noise. What a rank caused in its first meeting of the window is left out: it was late
-// before the recording began.
+// before the recording began. What others caused because they waited for it in another group
+// (torch/blame.h) counts for it and not for them.
 //
 // Why: the part of its windows before those collectives (torch/lateness.h) in which it spent more
 // than the others: compute (same kernels: a slow GPU; other kernels: more work), idle (its host),
@@ -13,6 +14,7 @@
 // Worked example (tests/golden/trace): case 08: rank 2, 100 % of the waiting, slow compute (+15 %).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@ struct Straggler {
   std::int64_t step = -1;           // N of ProfilerStep#N; -1: the whole window
   std::int64_t caused = 0;          // ns, its first meeting included
   std::int64_t caused_excused = 0;  // of it: in that one
+  std::int64_t blamed = 0;          // what it caused but for that, and what others passed on
   std::int64_t all_waiting = 0;     // of all ranks, without excused meetings
   std::int64_t rank_time = 0;       // spans of all ranks; 0: not known
   int last_in = 0;
@@ -37,7 +40,9 @@ struct Straggler {
   LateKind kind = LateKind::kUnknown;
   torch::Lateness why = {};
 
-  std::int64_t counted() const { return caused - caused_excused; }
+  std::int64_t passed_on() const {
+    return std::max<std::int64_t>(0, blamed - caused + caused_excused);
+  }
 };
 
 // The one of the whole window first, then those of single steps.

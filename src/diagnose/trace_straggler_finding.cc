@@ -144,24 +144,35 @@ std::vector<std::string> next_of(const AcrossRanks& across, const Straggler& one
   return {fmt::format("comm-probe trace {}", trace_of(across, one).file)};
 }
 
-core::Finding finding_of(const AcrossRanks& across, const Straggler& one) {
+// " in step 12" where that step holds nearly all of it.
+std::string where_of(const Straggler& one, const std::vector<Straggler>& stragglers) {
+  constexpr double kNearlyAll = 0.8;
+  if (one.step >= 0) return fmt::format(" in step {}", one.step);
+  for (const Straggler& other : stragglers)
+    if (other.rank == one.rank && other.step >= 0 &&
+        static_cast<double>(other.blamed) > kNearlyAll * static_cast<double>(one.blamed))
+      return fmt::format(" in step {}", other.step);
+  return "";
+}
+
+core::Finding finding_of(const AcrossRanks& across, const Straggler& one,
+                         const std::vector<Straggler>& stragglers) {
   const int rank = across.rank_number(one.rank);
   const auto gap = across.traces.empty() ? std::nullopt : gap_of(across, one);
-  const std::string where = one.step < 0 ? "" : fmt::format(" in step {}", one.step);
   core::Finding finding = core::make_finding(
       "trace.straggler",
       fmt::format("rank {} makes the others wait{}: {} of waiting ({} of all{}), last in {} of {} "
                   "collectives; {}",
-                  rank, where, text(one.counted()),
-                  core::format_percent(share(one.counted(), one.all_waiting), 2),
+                  rank, where_of(one, stragglers), text(one.blamed),
+                  core::format_percent(share(one.blamed, one.all_waiting), 2),
                   one.rank_time > 0
-                      ? ", " + core::format_percent(share(one.counted(), one.rank_time), 2) +
+                      ? ", " + core::format_percent(share(one.blamed, one.rank_time), 2) +
                             " of the time of all ranks"
                       : "",
                   one.last_in, one.meetings,
                   across.traces.empty() ? "the log does not show why" : reason(across, one, gap)));
   finding.ranks = {rank};
-  finding.observed = core::figure(Duration::from_ns(static_cast<double>(one.counted())),
+  finding.observed = core::figure(Duration::from_ns(static_cast<double>(one.blamed)),
                                   core::Basis::kMeasured, "waiting that it caused");
   finding.evidence = examples(across, one);
   if (gap)
@@ -204,7 +215,7 @@ Judgement judge_stragglers(const AcrossRanks& across, const std::vector<Straggle
   for (const Straggler& one : stragglers) {
     if (std::find(named.begin(), named.end(), one.rank) != named.end()) continue;
     named.push_back(one.rank);
-    judgement.findings.push_back(finding_of(across, one));
+    judgement.findings.push_back(finding_of(across, one, stragglers));
   }
   return judgement;
 }

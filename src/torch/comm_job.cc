@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/check.h"
+#include "torch/breakdown.h"
 #include "torch/comm_calls.h"
 #include "torch/trace.h"
 
@@ -56,8 +57,9 @@ class Groups {
     const auto key = std::pair(group.ranks, named ? group.name : std::string());
     const auto found = numbers_.find(key);
     if (found != numbers_.end()) return found->second;
-    const std::size_t size =
-        group.ranks.empty() ? static_cast<std::size_t>(group.size) : group.ranks.size();
+    constexpr std::int64_t kMost = 1 << 24;  // larger is a broken record
+    const auto size = group.ranks.empty() ? std::clamp<std::int64_t>(group.size, 0, kMost)
+                                          : static_cast<std::int64_t>(group.ranks.size());
     job_.groups.push_back({group.ranks, static_cast<int>(size), group.name, group.description});
     return numbers_.emplace(key, static_cast<int>(job_.groups.size()) - 1).first->second;
   }
@@ -93,10 +95,9 @@ std::map<std::uint32_t, int> groups_of_streams(const Trace& trace, Groups& group
 
 class RankReader {
  public:
-  RankReader(const Trace& trace, Groups& groups, CommJob& job, Interner& kernels, Interner& dtypes)
+  RankReader(const Trace& trace, Groups& groups, Interner& kernels, Interner& dtypes)
       : trace_(trace),
         groups_(groups),
-        job_(job),
         kernels_(kernels),
         dtypes_(dtypes),
         of_streams_(groups_of_streams(trace, groups)) {}
@@ -139,21 +140,14 @@ class RankReader {
   void add_metadata(const CollectiveCall& collective, CommCall& call) {
     if (collective.seq >= 0) call.seq = static_cast<std::uint64_t>(collective.seq);
     call.comms_id = collective.comms_id;
-    if (!collective.dtype) return;
-    const std::string_view dtype = trace_.names.text(*collective.dtype);
-    call.dtype = dtypes_.number(dtype);
-    const auto size =
-        static_cast<std::size_t>(job_.groups[static_cast<std::size_t>(call.group)].size);
-    const std::int64_t elements = collective.size_elements(size);
-    const auto bytes = dtype_bytes(dtype);
-    constexpr std::int64_t kMost = std::int64_t{1} << 50;  // no message; a broken record
-    if (elements >= 0 && elements < kMost && bytes)
-      call.bytes = static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(*bytes);
+    if (collective.dtype) call.dtype = dtypes_.number(trace_.names.text(*collective.dtype));
+    call.bytes = collective_bytes(trace_, collective);
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 53;  // no message; a broken record
+    if (call.bytes && *call.bytes >= kMost) call.bytes = std::nullopt;
   }
 
   const Trace& trace_;
   Groups& groups_;
-  CommJob& job_;
   Interner& kernels_;
   Interner& dtypes_;
   std::map<std::uint32_t, int> of_streams_;
@@ -172,7 +166,7 @@ CommJob comm_job_of(const std::vector<const Trace*>& traces) {
   }
   for (const Trace* trace : traces) {
     COMM_PROBE_CHECK(trace->rank.has_value(), "a trace without rank");
-    job.ranks.push_back(RankReader(*trace, groups, job, kernels, dtypes).read());
+    job.ranks.push_back(RankReader(*trace, groups, kernels, dtypes).read());
   }
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankCalls& one, const RankCalls& other) { return one.rank < other.rank; });

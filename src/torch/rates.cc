@@ -91,7 +91,8 @@ std::optional<core::Bandwidth> Rate::busbw() const {
 
 std::vector<Rate> rates_of(const CommJob& job, const Matching& matching, const Waits& waits) {
   std::map<Key, std::vector<Sample>> samples;
-  std::map<Key, int> present;
+  std::map<Key, int> present;  // of one meeting, at most
+  std::map<Key, int> fewest;
   for (std::size_t i = 0; i < matching.meetings.size(); ++i) {
     const Meeting& meeting = matching.meetings[i];
     if (meeting.state == MeetingState::kEndsApart || meeting.state == MeetingState::kMismatch)
@@ -100,7 +101,10 @@ std::vector<Rate> rates_of(const CommJob& job, const Matching& matching, const W
     const Key key(meeting.group, call.kind, call.bytes.has_value(), call.bytes.value_or(0),
                   call.dtype);
     samples[key].push_back(sample_of(meeting, waits.meetings[i]));
-    present[key] = std::max(present[key], static_cast<int>(meeting.present.size()));
+    const int members = static_cast<int>(meeting.present.size());
+    present[key] = std::max(present[key], members);
+    const auto least = fewest.emplace(key, members).first;
+    least->second = std::min(least->second, members);
   }
   std::vector<Rate> rates;
   for (auto& [key, of_key] : samples) {
@@ -112,6 +116,7 @@ std::vector<Rate> rates_of(const CommJob& job, const Matching& matching, const W
     if (has_bytes) rate.bytes = bytes;
     const int size = job.groups[static_cast<std::size_t>(group)].size;
     rate.ranks = size > 0 ? size : present[key];
+    rate.lacks_members = fewest[key] < rate.ranks;
   }
   return rates;
 }

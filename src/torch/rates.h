@@ -31,6 +31,8 @@ struct Rate {
   std::int64_t worst = 0;
   std::int64_t total = 0;
   bool includes_waiting = false;
+  // Some member of the group is not among the given ranks: waiting for it is in all of these.
+  bool lacks_members = false;
 
   // Nothing where the size or the time is not known.
   std::optional<core::Bandwidth> algbw() const;

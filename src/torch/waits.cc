@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "torch/blame.h"
+
 namespace comm_probe::torch {
 namespace {
 
@@ -48,6 +50,7 @@ RankWaits& RankWaits::operator+=(const RankWaits& other) {
   exposed_transfer += other.exposed_transfer;
   caused += other.caused;
   caused_excused += other.caused_excused;
+  blamed += other.blamed;
   meetings += other.meetings;
   last_in += other.last_in;
   return *this;
@@ -63,8 +66,12 @@ Waits waits_of(const CommJob& job, const Matching& matching,
                const std::vector<RankActivity>& activities) {
   Waits waits;
   waits.ranks.resize(job.ranks.size());
-  for (const Meeting& meeting : matching.meetings) {
-    const MeetingTimes& times = waits.meetings.emplace_back(times_of(meeting));
+  for (const Meeting& meeting : matching.meetings) waits.meetings.push_back(times_of(meeting));
+  const std::vector<Blame> blame = blame_of(job, matching, waits.meetings, activities);
+  for (std::size_t i = 0; i < blame.size(); ++i) {
+    const Meeting& meeting = matching.meetings[i];
+    MeetingTimes& times = waits.meetings[i];
+    times.blamed = blame[i].rank;
     if (!times.counts()) continue;
     auto& of_step = waits.steps[step_of(job, meeting)];
     of_step.resize(job.ranks.size());
@@ -80,6 +87,10 @@ Waits waits_of(const CommJob& job, const Matching& matching,
       of_step[rank] += part;
       waits.ranks[rank] += part;
     }
+    if (blame[i].excused) continue;
+    const auto blamed = static_cast<std::size_t>(times.blamed);
+    of_step[blamed].blamed += times.wait;
+    waits.ranks[blamed].blamed += times.wait;
   }
   return waits;
 }

@@ -25,6 +25,7 @@ struct MeetingTimes {
   std::int64_t wait = 0;    // of all ranks
   std::int64_t margin = 0;  // second shortest - shortest
   int shortest = -1;        // index in CommJob::ranks; -1: the meeting was not accepted
+  int blamed = -1;          // the same rank, or the one that it waited for elsewhere (blame.h)
   bool together = false;    // the margin says nothing
   bool excused = false;     // the last rank's first meeting: it was late before the window
 
@@ -38,6 +39,7 @@ struct RankWaits {
   std::int64_t exposed_transfer = 0;
   std::int64_t caused = 0;          // of all meetings where it was the shortest
   std::int64_t caused_excused = 0;  // of it: in its first meeting of the window
+  std::int64_t blamed = 0;          // of meetings it is blamed for, excused ones left out
   int meetings = 0;
   int last_in = 0;  // shortest, close ones too
 

@@ -115,5 +115,21 @@ TEST(TraceRates, ALinkFarBelowWhatWasGivenIsSlow) {
   EXPECT_FALSE(fair.judgement.has("trace.slow-link"));
 }
 
+// Where members are missing, nobody can say that the others were not late.
+TEST(TraceRates, WithMissingMembersTheLinkIsNotAccused) {
+  torch::CommJob job = job_with(4, {25'000'000}, [](std::uint64_t) { return 3000; }).job;
+  job.groups[0].ranks = {0, 1, 2, 3, 4, 5};
+  job.groups[0].size = 6;
+  job.world = 6;
+  const auto judged =
+      diagnose::judge_across(torch::across_ranks(std::move(job)), given(10_us, 50_GBps));
+  EXPECT_FALSE(judged.judgement.has("trace.slow-link"));
+  ASSERT_TRUE(judged.judgement.has("trace.late-outside"));
+  EXPECT_NE(
+      judged.judgement.findings[0].summary.find("one of ranks 4, 5 is late, or the link is slow"),
+      std::string::npos)
+      << judged.judgement.findings[0].summary;
+}
+
 }  // namespace
 }  // namespace comm_probe::test
