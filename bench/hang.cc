@@ -6,9 +6,6 @@
 // The dumps are laid out as tools/gen_dumps.py lays them out: one rank stopped before its last
 // step.
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -17,12 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/child_cost.h"
 #include "bench/cpu_time.h"
 #include "torch/torch.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using comm_probe::Cost;
+using comm_probe::cost_of;
 
 struct Layout {
   const char* name;
@@ -238,49 +238,6 @@ std::uint64_t write_dumps(const Layout& layout, const fs::path& folder) {
     std::ofstream(folder / ("rank_" + std::to_string(rank)), std::ios::binary) << dump;
   }
   return bytes;
-}
-
-struct Cost {
-  double cpu_s = 0;
-  double wall_s = 0;
-  double mib = 0;
-  std::string out = {};
-};
-
-// A child's own CPU time and peak memory.
-Cost cost_of(const std::vector<std::string>& command) {
-  int pipes[2] = {};
-  if (::pipe(pipes) != 0) std::abort();
-  timespec start = {}, end = {};
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(pipes[1], STDOUT_FILENO);
-    ::close(pipes[0]);
-    std::vector<char*> arguments;
-    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
-  }
-  ::close(pipes[1]);
-  Cost cost;
-  char block[4096];
-  for (ssize_t got; (got = ::read(pipes[0], block, sizeof block)) > 0;)
-    cost.out.append(block, static_cast<std::size_t>(got));
-  ::close(pipes[0]);
-  int status = 0;
-  rusage usage = {};
-  ::wait4(child, &status, 0, &usage);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  cost.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  cost.wall_s = static_cast<double>(end.tv_sec - start.tv_sec) +
-                static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
-  cost.mib = static_cast<double>(usage.ru_maxrss) / 1024;
-  return cost;
 }
 
 double reader_mb_per_s(const fs::path& folder, int files) {

@@ -17,7 +17,7 @@ constexpr std::size_t kLongestHeader = 32 << 20;
 class KinetoReader {
  public:
   KinetoReader(core::Input& input, Trace& trace, const TraceOptions& options)
-      : text_(input), trace_(trace), builder_(trace, options) {}
+      : text_(input, options.piece), trace_(trace), builder_(trace, options) {}
 
   void read();
 

@@ -17,6 +17,7 @@ namespace comm_probe::torch {
 struct TraceOptions {
   std::vector<std::string> comm_patterns = {};  // further kernels that communicate
   bool peer_copies_communicate = false;         // Memcpy PtoP counts as communication
+  std::size_t piece = 0;  // the text is taken in such pieces (tests); 0: as it comes
 };
 
 class TraceBuilder {

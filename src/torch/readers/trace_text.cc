@@ -6,22 +6,29 @@
 namespace comm_probe::torch {
 
 bool TraceText::more() {
+  if (block_.empty() && !next_block()) return false;
+  const std::string_view piece = block_.substr(0, piece_ == 0 ? block_.size() : piece_);
+  block_.remove_prefix(piece.size());
+  const std::size_t kept = left();
+  if (kept + piece.size() > capacity_) reserve(kept + piece.size());
+  if (kept > 0) std::memmove(buffer_.get(), at, kept);
+  std::memcpy(buffer_.get() + kept, piece.data(), piece.size());
+  at = buffer_.get();
+  end = at + kept + piece.size();
+  std::memset(buffer_.get() + kept + piece.size(), 0, kPadding);
+  read_ += piece.size();
+  return true;
+}
+
+bool TraceText::next_block() {
   if (error_) return false;
   auto block = input_.next();
   if (!block) {
     error_ = block.error();
     return false;
   }
-  if (block->empty()) return false;
-  const std::size_t kept = left();
-  if (kept + block->size() > capacity_) reserve(kept + block->size());
-  if (kept > 0) std::memmove(buffer_.get(), at, kept);
-  std::memcpy(buffer_.get() + kept, block->data(), block->size());
-  at = buffer_.get();
-  end = at + kept + block->size();
-  std::memset(buffer_.get() + kept + block->size(), 0, kPadding);
-  read_ += block->size();
-  return true;
+  block_ = *block;
+  return !block_.empty();
 }
 
 void TraceText::reserve(std::size_t size) {

@@ -19,7 +19,8 @@ class TraceText {
   // So many bytes behind `end` may be read (they hold nothing): scanners look at 16 at a time.
   static constexpr std::size_t kPadding = 64;
 
-  explicit TraceText(core::Input& input) : input_(input) {}
+  // `piece`: as much as one call of more() adds at most (tests; 0: a whole block).
+  explicit TraceText(core::Input& input, std::size_t piece = 0) : input_(input), piece_(piece) {}
   // False: the text ends, or cannot be read on (error()).
   bool more();
   std::size_t left() const { return static_cast<std::size_t>(end - at); }
@@ -33,8 +34,11 @@ class TraceText {
 
  private:
   void reserve(std::size_t size);
+  bool next_block();
 
   core::Input& input_;
+  std::size_t piece_;
+  std::string_view block_ = {};  // of the input, not yet in the window
   std::unique_ptr<char[]> buffer_ = {};
   std::size_t capacity_ = 0;
   std::uint64_t read_ = 0;

@@ -351,6 +351,26 @@ TEST(KinetoFaults, NothingThatCanBeRead) {
   EXPECT_FALSE(looks_like_trace("NCCL INFO"));
 }
 
+// Blocks of a file end anywhere: inside of a number, an escape, a key.
+TEST(KinetoFaults, WhereABlockEndsChangesNothing) {
+  const std::string text =
+      file_of({kernel("a", "10.125", "2"), kernel("op \"quoted\" x", "20", "2"),
+               event("cpu_op", "record_param_comms", "10", "9", kMeta),
+               kernel("ncclDevKernel_AllGather_RING_LL", "30", "22", R"("External id": 12)"),
+               kernel(R"(esc\"aped)", "60", "2"), event("python_function", "t.py(3): f", "1", "2")},
+              R"("distributedInfo": {"rank": 5, "world_size": 8}, "other": ["x", {"y": "]"}],)");
+  const Trace whole = read(text);
+  for (std::size_t piece = 1; piece < 150; ++piece) {
+    const Trace parts = read(text, {.piece = piece});
+    EXPECT_EQ(names_of(parts), names_of(whole)) << piece;
+    EXPECT_EQ(parts.events, whole.events) << piece;
+    EXPECT_EQ(parts.losses.broken_events, whole.losses.broken_events) << piece;
+    EXPECT_EQ(parts.losses.first_broken, whole.losses.first_broken) << piece;
+    EXPECT_EQ(parts.losses.cut, whole.losses.cut) << piece;
+    EXPECT_EQ(parts.rank, 5) << piece;
+  }
+}
+
 // A file of nothing but beginnings must not be read a million times.
 TEST(KinetoFaults, BeginningsWithoutEndTakeLinearTime) {
   std::string text = "{\"traceEvents\": [";
