@@ -8,12 +8,23 @@
 namespace comm_probe::cli {
 namespace {
 
+// "; 78 % of what no compute hides is waiting for a later rank"
+std::string exposed_sentence(const torch::AcrossRanks& across) {
+  torch::RankWaits sum;
+  for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
+  const auto exposed = static_cast<double>(sum.exposed_wait + sum.exposed_transfer);
+  if (across.activities.empty() || exposed <= 0) return "";
+  return fmt::format("; {} of the exposed part is waiting for a later rank, not transfer",
+                     core::format_percent(static_cast<double>(sum.exposed_wait) / exposed, 2));
+}
+
 void add_sections(const torch::AcrossRanks& across, const AcrossRequest& request,
                   core::Document& document) {
   auto judged = diagnose::judge_across(across, request.reference);
   const auto backends = torch::backends_of(across);
   const AcrossView view{across, judged, backends};
   add_across_json(view, document.result);
+  if (!document.verdict.empty()) document.verdict += exposed_sentence(across);
   for (auto& block : across_blocks(view)) document.body.push_back(std::move(block));
   for (auto& block : across_details(view)) document.details.push_back(std::move(block));
   for (auto& finding : judged.judgement.findings) document.findings.push_back(std::move(finding));

@@ -172,6 +172,19 @@ Table backend_table(const AcrossView& view) {
   return table;
 }
 
+void add_backends(const AcrossView& view, std::vector<Block>& blocks) {
+  if (view.backends.empty()) return;
+  blocks.emplace_back(Heading{"Kernels that communicate"});
+  blocks.emplace_back(backend_table(view));
+}
+
+// Where others than NCCL communicate, which of them does is the question.
+bool shows_backends(const AcrossView& view) {
+  return std::any_of(view.backends.begin(), view.backends.end(), [](const torch::BackendUse& use) {
+    return use.kernel.backend != torch::CommBackend::kNccl;
+  });
+}
+
 // The longest waits of single collectives, above 1 % of a step where `only_large`.
 std::vector<std::string> longest_waits(const AcrossRanks& across, bool only_large) {
   std::int64_t span = 0;
@@ -241,10 +254,7 @@ std::vector<Block> across_blocks(const AcrossView& view) {
     blocks.emplace_back(rate_table(view, kShownRates));
     blocks.emplace_back(Paragraph{rate_note(view)});
   }
-  if (!view.backends.empty()) {
-    blocks.emplace_back(Heading{"Kernels that communicate"});
-    blocks.emplace_back(backend_table(view));
-  }
+  if (shows_backends(view)) add_backends(view, blocks);
   if (across.job.has_clock && clocks_differ(across)) {
     blocks.emplace_back(Heading{"Clocks"});
     blocks.emplace_back(clock_table(across));
@@ -260,6 +270,7 @@ std::vector<Block> across_details(const AcrossView& view) {
     blocks.emplace_back(rate_table(view, view.judged.rates.size()));
   }
   add_longest_waits(across, false, blocks);
+  if (!shows_backends(view)) add_backends(view, blocks);
   if (across.job.has_clock && across.matching.accepted > 0 && !clocks_differ(across)) {
     blocks.emplace_back(Heading{"Clocks"});
     blocks.emplace_back(clock_table(across));

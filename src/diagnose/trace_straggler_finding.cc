@@ -172,14 +172,13 @@ core::Finding finding_of(const AcrossRanks& across, const Straggler& one,
                   one.last_in, one.meetings,
                   across.traces.empty() ? "the log does not show why" : reason(across, one, gap)));
   finding.ranks = {rank};
-  finding.observed = core::figure(Duration::from_ns(static_cast<double>(one.blamed)),
-                                  core::Basis::kMeasured, "waiting that it caused");
+  finding.observed =
+      core::figure(Duration::from_ns(static_cast<double>(one.blamed)), core::Basis::kMeasured,
+                   "waiting that it caused, but for its first collective");
   finding.evidence = examples(across, one);
   if (gap)
     finding.evidence.push_back(
         {trace_of(across, one).file, std::nullopt, gap_line(trace_of(across, one), *gap)});
-  else if (one.kind == LateKind::kHost)
-    finding.evidence.push_back({trace_of(across, one).file, std::nullopt, host_line(one)});
   finding.confidence = one.kind == LateKind::kUnknown && !across.traces.empty()
                            ? core::Confidence::kPossible
                            : core::Confidence::kLikely;

@@ -93,6 +93,38 @@ std::map<std::uint32_t, int> groups_of_streams(const Trace& trace, Groups& group
   return all;
 }
 
+// The larger of what this rank sends and receives without its own part, of a split list in rows;
+// nothing where the list is shortened or does not fit the group.
+std::optional<double> others_share(const Trace& trace, std::optional<NameId> list,
+                                   const TraceGroup& group, std::ptrdiff_t own) {
+  const auto split = list ? parse_number_list(trace.names.text(*list)) : std::nullopt;
+  if (!split || split->is_shortened || split->numbers.size() != group.ranks.size())
+    return std::nullopt;
+  double all = 0;
+  for (const std::int64_t rows : split->numbers) all += static_cast<double>(rows);
+  const auto kept = static_cast<double>(split->numbers[static_cast<std::size_t>(own)]);
+  return all > 0 && kept >= 0 ? std::optional((all - kept) / all) : std::nullopt;
+}
+
+// An all-to-all with uneven parts: the S of an even one in which this rank would move as much.
+std::optional<std::uint64_t> uneven_bytes(const Trace& trace, const CollectiveCall& collective,
+                                          std::uint64_t even) {
+  const TraceGroup* group = trace.group_of(collective);
+  if (collective.kind != CollectiveClass::kAllToAll || group == nullptr || group->ranks.size() < 2)
+    return std::nullopt;
+  const auto place = std::find(group->ranks.begin(), group->ranks.end(), *trace.rank);
+  if (place == group->ranks.end() || collective.in_elements <= 0) return std::nullopt;
+  const auto own = place - group->ranks.begin();
+  const auto sent = others_share(trace, collective.in_split, *group, own);
+  const auto received = others_share(trace, collective.out_split, *group, own);
+  if (!sent || !received) return std::nullopt;
+  const double growth = static_cast<double>(std::max<std::int64_t>(0, collective.out_elements)) /
+                        static_cast<double>(collective.in_elements);
+  const auto ranks = static_cast<double>(group->ranks.size());
+  return static_cast<std::uint64_t>(static_cast<double>(even) *
+                                    std::max(*sent, *received * growth) * ranks / (ranks - 1));
+}
+
 class RankReader {
  public:
   RankReader(const Trace& trace, Groups& groups, Interner& kernels, Interner& dtypes)
@@ -143,6 +175,8 @@ class RankReader {
     if (collective.dtype) call.dtype = dtypes_.number(trace_.names.text(*collective.dtype));
     call.bytes = collective_bytes(trace_, collective);
     constexpr std::uint64_t kMost = std::uint64_t{1} << 53;  // no message; a broken record
+    if (call.bytes)
+      if (const auto uneven = uneven_bytes(trace_, collective, *call.bytes)) call.bytes = uneven;
     if (call.bytes && *call.bytes >= kMost) call.bytes = std::nullopt;
   }
 

@@ -40,6 +40,18 @@ Rate summary(std::vector<Sample> samples) {
 
 using Key = std::tuple<int, CollectiveClass, bool, std::uint64_t, int>;
 
+Key key_of(const CommCall& call) {
+  return {call.group, call.kind, call.bytes.has_value(), call.bytes.value_or(0), call.dtype};
+}
+
+// Sends and receives meet one partner, not the group: every kernel for itself.
+void add_point_to_point(const CommJob& job, std::map<Key, std::vector<Sample>>& samples) {
+  for (const RankCalls& rank : job.ranks)
+    for (const CommCall& call : rank.calls)
+      if (call.kind == CollectiveClass::kSend || call.kind == CollectiveClass::kReceive)
+        samples[key_of(call)].push_back({call.duration(), true});
+}
+
 }  // namespace
 
 std::optional<model::Op> op_of(CollectiveClass kind) {
@@ -97,15 +109,14 @@ std::vector<Rate> rates_of(const CommJob& job, const Matching& matching, const W
     const Meeting& meeting = matching.meetings[i];
     if (meeting.state == MeetingState::kEndsApart || meeting.state == MeetingState::kMismatch)
       continue;
-    const CommCall& call = call_of(job, meeting.present.front());
-    const Key key(meeting.group, call.kind, call.bytes.has_value(), call.bytes.value_or(0),
-                  call.dtype);
+    const Key key = key_of(call_of(job, meeting.present.front()));
     samples[key].push_back(sample_of(meeting, waits.meetings[i]));
     const int members = static_cast<int>(meeting.present.size());
     present[key] = std::max(present[key], members);
     const auto least = fewest.emplace(key, members).first;
     least->second = std::min(least->second, members);
   }
+  add_point_to_point(job, samples);
   std::vector<Rate> rates;
   for (auto& [key, of_key] : samples) {
     Rate& rate = rates.emplace_back(summary(std::move(of_key)));
@@ -116,7 +127,7 @@ std::vector<Rate> rates_of(const CommJob& job, const Matching& matching, const W
     if (has_bytes) rate.bytes = bytes;
     const int size = job.groups[static_cast<std::size_t>(group)].size;
     rate.ranks = size > 0 ? size : present[key];
-    rate.lacks_members = fewest[key] < rate.ranks;
+    rate.lacks_members = present[key] > 0 && fewest[key] < rate.ranks;
   }
   return rates;
 }
