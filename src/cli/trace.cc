@@ -5,6 +5,7 @@
 
 #include "cli/subcommands.h"
 #include "cli/trace_across.h"
+#include "cli/trace_killers.h"
 #include "cli/trace_report.h"
 #include "core/parallel.h"
 
@@ -48,6 +49,7 @@ core::Document document_of(TraceReport report, const AcrossRequest& across) {
   document.verdict = trace_verdict(report);
   add_ranks(report, document);
   add_across(report.inputs.traces, across, document);
+  add_killers(report.inputs.traces, document);
   return document;
 }
 

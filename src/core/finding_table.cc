@@ -33,9 +33,9 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 std::vector<const FindingEntry*> all_findings() {
   std::vector<const FindingEntry*> all;
-  for (const auto part :
-       {curve_findings(), bench_findings(), link_findings(), hang_findings(), topo_findings(),
-        nccl_findings(), plan_findings(), log_findings(), trace_across_findings()})
+  for (const auto part : {curve_findings(), bench_findings(), link_findings(), hang_findings(),
+                          topo_findings(), nccl_findings(), plan_findings(), log_findings(),
+                          trace_across_findings(), trace_killer_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

@@ -64,6 +64,7 @@ std::span<const FindingEntry> log_findings();
 std::span<const CaveatEntry> log_caveats();
 std::span<const CaveatEntry> trace_caveats();
 std::span<const FindingEntry> trace_across_findings();
+std::span<const FindingEntry> trace_killer_findings();
 std::span<const CaveatEntry> trace_across_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();

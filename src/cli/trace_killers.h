@@ -1,0 +1,15 @@
+// The section of `trace` about what kills overlap: findings, and result.killers[] with the count
+// per step and rank.
+#pragma once
+
+#include <vector>
+
+#include "core/document.h"
+#include "torch/trace.h"
+
+namespace comm_probe::cli {
+
+// After find_steps(); the traces are of ranks that differ.
+void add_killers(const std::vector<torch::Trace>& traces, core::Document& document);
+
+}  // namespace comm_probe::cli

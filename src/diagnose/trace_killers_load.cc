@@ -1,0 +1,196 @@
+// Work that is too small, too much at once, or launched too slowly (spec traces 2.8, K7 to K9,
+// K11).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "diagnose/trace_killer_rules.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using torch::GpuOp;
+using torch::kNone;
+using torch::OverlapFacts;
+
+constexpr double kSlowdown = 1.08;
+constexpr double kSuspicious = 1.6;  // kernels of different shapes under one name
+constexpr std::size_t kLeastKernels = 10;
+constexpr double kIdleThatMatters = 0.15;  // of the span
+constexpr double kOfTheHost = 0.6;         // of the idle time
+constexpr double kFarLonger = 3;
+
+std::string duration_text(std::int64_t ns) {
+  return core::format_duration(core::Duration::from_ns(static_cast<double>(ns)));
+}
+
+bool matters(const OverlapFacts& facts, std::int64_t lost) {
+  return static_cast<double>(lost) >= kWorthAWarning * static_cast<double>(facts.extent.length());
+}
+
+std::optional<Strike> contention(const OverlapFacts& facts) {
+  const torch::Contention& one = facts.contention;
+  if (one.kernels < kLeastKernels || one.slowdown <= kSlowdown || !matters(facts, one.lost))
+    return std::nullopt;
+  const GpuOp& op = facts.trace->gpu_ops[one.example];
+  torch::KillerHits hits;
+  hits.hits.push_back({{op.start, op.end}, {op.start, op.end}, op.launch, one.example, kNone});
+  Strike strike = strike_of(facts, "trace.sm-contention", hits);
+  strike.examples.front() +=
+      fmt::format("; median alone {}, beside communication {}", duration_text(one.example_alone),
+                  duration_text(one.example_beside));
+  strike.use.count = one.kernels;
+  strike.use.per_step.clear();
+  strike.use.saving = one.lost;
+  return strike;
+}
+std::optional<Strike> clear_contention(const OverlapFacts& facts) {
+  return facts.contention.slowdown <= kSuspicious ? contention(facts) : std::nullopt;
+}
+std::optional<Strike> doubtful_contention(const OverlapFacts& facts) {
+  return facts.contention.slowdown > kSuspicious ? contention(facts) : std::nullopt;
+}
+
+std::optional<Strike> tiny(const OverlapFacts& facts) {
+  if (facts.small.empty()) return std::nullopt;
+  torch::KillerHits hits;
+  std::int64_t saving = 0;
+  for (const torch::SmallCollectives& one : facts.small) {
+    hits.hits.insert(hits.hits.end(), one.calls.hits.begin(), one.calls.hits.end());
+    hits.lost.communication += one.calls.lost.communication;
+    saving += one.saving;
+  }
+  Strike strike = strike_of(facts, "trace.tiny-collectives", hits);
+  strike.use.saving = saving;
+  return strike;
+}
+
+std::optional<Strike> launch_bound(const OverlapFacts& facts) {
+  const torch::LaunchGaps& gaps = facts.gaps;
+  const auto idle = static_cast<double>(gaps.idle);
+  if (idle <= kIdleThatMatters * static_cast<double>(facts.extent.length()) ||
+      static_cast<double>(gaps.host.lost.idle) <= kOfTheHost * idle)
+    return std::nullopt;
+  return strike_of(facts, "trace.launch-bound", gaps.host);
+}
+
+// The first communication kernel of the window against the median of those of its name.
+std::optional<Strike> first_collective(const OverlapFacts& facts) {
+  const torch::Trace& trace = *facts.trace;
+  const auto is_communication = [](const GpuOp& op) {
+    return op.kind == torch::GpuKind::kCommunication;
+  };
+  const auto first = std::find_if(trace.gpu_ops.begin(), trace.gpu_ops.end(), is_communication);
+  if (first == trace.gpu_ops.end()) return std::nullopt;
+  std::vector<std::int64_t> others;
+  for (auto op = std::next(first); op != trace.gpu_ops.end(); ++op)
+    if (is_communication(*op) && op->name == first->name) others.push_back(op->duration());
+  constexpr std::size_t kLeastOthers = 4;
+  if (others.size() < kLeastOthers) return std::nullopt;
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  const std::int64_t excess = first->duration() - *middle;
+  if (static_cast<double>(first->duration()) < kFarLonger * static_cast<double>(*middle) ||
+      !matters(facts, excess))
+    return std::nullopt;
+  torch::KillerHits hits;
+  const auto index = static_cast<std::uint32_t>(first - trace.gpu_ops.begin());
+  hits.hits.push_back(
+      {{first->start, first->end}, {first->start, first->end}, first->launch, index, kNone});
+  Strike strike = strike_of(facts, "trace.first-collective", hits);
+  strike.examples.front() += fmt::format("; median of the others {}", duration_text(*middle));
+  strike.use.saving = excess;
+  return strike;
+}
+
+std::string contention_summary(const Struck& struck) {
+  const OverlapFacts& facts = *struck.worst->facts;
+  const torch::Contention& one = facts.contention;
+  std::string text = fmt::format(
+      "compute kernels {} take {:.2f} times as long while a collective runs ({} kernels of {} "
+      "kinds",
+      struck.ranks, one.slowdown, one.kernels, one.kinds);
+  if (one.channels > 0)
+    text += facts.trace->sm_count > 0 ? fmt::format("; {} channels of {} multiprocessors",
+                                                    one.channels, facts.trace->sm_count)
+                                      : fmt::format("; {} channels", one.channels);
+  return text + "): " + struck.cost;
+}
+
+std::string doubtful_summary(const Struck& struck) {
+  return contention_summary(struck) +
+         "; so much is more often kernels of different shapes under one name";
+}
+
+std::string tiny_summary(const Struck& struck) {
+  const OverlapFacts& facts = *struck.worst->facts;
+  const torch::SmallCollectives& one = facts.small.front();
+  const std::size_t steps = steps_of(facts);
+  std::string size;
+  if (one.is_sized)
+    size = " of " + core::format_bytes(core::Bytes::of(one.bytes / one.calls.hits.size()));
+  const std::string name = fmt::format("small {}{}", torch::class_name(one.kind), size);
+  return fmt::format(
+      "{} {} take {}{}; each costs about {} whatever it carries: merged into {} per step they save "
+      "{}",
+      count_text(*struck.worst, name, name + " calls"), struck.ranks,
+      ms_text(static_cast<double>(one.busy) / static_cast<double>(steps)),
+      facts.trace->steps.empty() ? "" : " per step", duration_text(one.latency),
+      std::max<std::int64_t>(1, one.merged_calls / static_cast<std::int64_t>(one.steps)),
+      struck.cost);
+}
+
+std::string launch_summary(const Struck& struck) {
+  const OverlapFacts& facts = *struck.worst->facts;
+  const torch::LaunchGaps& gaps = facts.gaps;
+  return fmt::format(
+      "the device waits for the next launch {}: {}; {:.0f} % of all idle time, {} of {} launches "
+      "found their stream empty",
+      struck.ranks, struck.cost,
+      100 * static_cast<double>(gaps.host.lost.idle) / static_cast<double>(gaps.idle),
+      gaps.into_empty, gaps.launches);
+}
+
+std::string first_summary(const Struck& struck) {
+  return fmt::format(
+      "the first collective of the recording takes far longer than its like {}: late start or "
+      "first "
+      "connection, not the steady state: {}",
+      struck.ranks, struck.cost);
+}
+
+}  // namespace
+
+std::vector<KillerRule> load_rules() {
+  using enum core::Confidence;
+  return {
+      {"trace.sm-contention",
+       clear_contention,
+       contention_summary,
+       {"NCCL_MAX_CTAS (or config.max_ctas of the group) lower, where the collective is hidden "
+        "anyway"},
+       kLikely},
+      {"trace.sm-contention",
+       doubtful_contention,
+       doubtful_summary,
+       {},
+       kPossible,
+       RuleWeight::kNote},
+      {"trace.tiny-collectives",
+       tiny,
+       tiny_summary,
+       {"flatten them into one tensor or a bucket (DDP: bucket_cap_mb=25 or more)",
+        "comm-probe calc bucket  # what merging saves"},
+       kLikely},
+      {"trace.launch-bound",
+       launch_bound,
+       launch_summary,
+       {"CUDA graphs or torch.compile(mode='reduce-overhead'), fused optimizer, larger batch; "
+        "bind the process to the cores of its GPU"},
+       kLikely,
+       RuleWeight::kOfTheMost},
+      {"trace.first-collective", first_collective, first_summary, {}, kLikely, RuleWeight::kNote}};
+}
+
+}  // namespace comm_probe::diagnose

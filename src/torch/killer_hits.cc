@@ -1,0 +1,68 @@
+#include "torch/killer_hits.h"
+
+#include <algorithm>
+
+namespace comm_probe::torch {
+
+DeviceTime::DeviceTime(const Trace& trace) {
+  for (const GpuOp& op : trace.gpu_ops) {
+    const Interval interval{op.start, op.end};
+    if (op.kind == GpuKind::kCompute) {
+      compute.push_back(interval);
+      compute_starts.push_back(op.start);
+    }
+    if (op.kind == GpuKind::kCommunication) communication.push_back(interval);
+    any.push_back(interval);
+    extent.end = std::max(extent.end, op.end);
+  }
+  if (!any.empty()) extent.start = any.front().start;
+  compute = unite(std::move(compute));
+  communication = unite(std::move(communication));
+  any = unite(std::move(any));
+}
+
+std::int64_t DeviceTime::next_compute(std::int64_t time) const {
+  const auto next = std::lower_bound(compute_starts.begin(), compute_starts.end(), time);
+  return next == compute_starts.end() ? std::max(time, extent.end) : *next;
+}
+
+LostTime DeviceTime::lost_in(Intervals intervals) const {
+  const Intervals lost = subtract(clip(unite(std::move(intervals)), extent), compute);
+  LostTime time;
+  time.communication = shared_length(lost, communication);
+  const std::int64_t busy = shared_length(lost, any);
+  time.memory = busy - time.communication;
+  time.idle = length(lost) - busy;
+  return time;
+}
+
+void KillerHits::price(const DeviceTime& time) {
+  Intervals all;
+  all.reserve(hits.size());
+  for (const KillerHit& hit : hits) all.push_back(hit.lost);
+  lost = time.lost_in(std::move(all));
+}
+
+std::uint32_t step_of_host(const Trace& trace, std::int64_t time) {
+  auto step =
+      std::upper_bound(trace.steps.begin(), trace.steps.end(), time,
+                       [](std::int64_t wanted, const Step& one) { return wanted < one.start; });
+  if (step == trace.steps.begin()) return kNone;
+  --step;
+  return time < step->end ? static_cast<std::uint32_t>(step - trace.steps.begin()) : kNone;
+}
+
+std::int64_t step_of(const Trace& trace, const KillerHit& hit) {
+  std::uint32_t step = hit.step;
+  if (step == kNone && hit.gpu_op != kNone) step = trace.gpu_ops[hit.gpu_op].step;
+  if (step == kNone && hit.call != kNone) step = step_of_host(trace, trace.calls[hit.call].start);
+  return step == kNone ? -1 : trace.steps[step].number;
+}
+
+std::map<std::int64_t, std::size_t> hits_per_step(const Trace& trace, const KillerHits& hits) {
+  std::map<std::int64_t, std::size_t> counts;
+  for (const KillerHit& hit : hits.hits) ++counts[step_of(trace, hit)];
+  return counts;
+}
+
+}  // namespace comm_probe::torch
