@@ -8,7 +8,7 @@
 set -eu
 
 build_packages="g++ cmake ninja-build ccache make pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev
-  libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libgtest-dev libgmock-dev jq clang-format-14 git ca-certificates"
+  libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libsqlite3-dev libgtest-dev libgmock-dev jq clang-format-14 git ca-certificates"
 bench_packages="libbenchmark-dev openmpi-bin libopenmpi-dev libgloo-dev"
 fuzz_packages="clang-14 libclang-rt-14-dev"
 lint_packages="clang-tidy-14 universal-ctags"

@@ -21,8 +21,10 @@ void add_cut(const torch::Trace& trace, std::vector<core::Caveat>& caveats) {
   if (!losses.cut) return;
   caveats.push_back(core::make_caveat(
       "trace.cut",
-      fmt::format("{}: the end: it stops at byte {}{}{}", trace.file, *losses.cut,
-                  losses.cut_reason.empty() ? "" : ", ", losses.cut_reason),
+      *losses.cut == 0
+          ? fmt::format("{}: a part: {}", trace.file, losses.cut_reason)
+          : fmt::format("{}: the end: it stops at byte {}{}{}", trace.file, *losses.cut,
+                        losses.cut_reason.empty() ? "" : ", ", losses.cut_reason),
       fmt::format("{} before it were used; sums are lower bounds", plural(trace.events, "event"))));
 }
 

@@ -11,6 +11,7 @@
 #include "core/parallel.h"
 #include "torch/rank_of_name.h"
 #include "torch/readers/kineto.h"
+#include "torch/readers/nsys.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -18,11 +19,28 @@ namespace {
 using core::Result;
 
 struct FileContent {
-  std::optional<torch::Trace> trace = {};
+  std::vector<torch::Trace> traces = {};  // one, or of an Nsight export one per process
   std::optional<torch::InspectorLog> log = {};
   std::optional<core::Error> error = {};
   std::string other = {};  // what it is, where it is no trace
 };
+
+void take_rank_of_name(torch::Trace& trace) {
+  if (trace.rank) return;
+  if (const auto rank = torch::rank_word_of_name(trace.file)) {
+    trace.rank = *rank;
+    trace.rank_source = torch::RankSource::kFileName;
+  }
+}
+
+void take(Result<torch::Trace> trace, FileContent& content) {
+  if (!trace) content.error = trace.error();
+  if (trace) content.traces.push_back(std::move(*trace));
+}
+void take(Result<std::vector<torch::Trace>> traces, FileContent& content) {
+  if (!traces) content.error = traces.error();
+  if (traces) content.traces = std::move(*traces);
+}
 
 FileContent read_file(const std::string& path, const TraceLoadRequest& request) {
   FileContent content;
@@ -42,26 +60,16 @@ FileContent read_file(const std::string& path, const TraceLoadRequest& request) 
     content.other = "a log of NCCL Inspector";
     return content;
   }
-  if (!torch::looks_like_trace(input->head())) {
+  if (torch::looks_like_nsys(input->head())) {
+    take(torch::read_nsys(path, request.options), content);
+  } else if (torch::looks_like_trace(input->head())) {
+    take(torch::read_trace(*input, request.options), content);
+  } else {
     content.other = core::describe_content(input->head());
-    return content;
   }
-  auto trace = torch::read_trace(*input, request.options);
-  if (!trace) {
-    content.error = trace.error();
-    return content;
-  }
-  torch::find_steps(*trace, request.steps);
-  content.trace = std::move(*trace);
+  for (torch::Trace& trace : content.traces) torch::find_steps(trace, request.steps);
+  if (content.traces.size() == 1) take_rank_of_name(content.traces.front());
   return content;
-}
-
-void take_rank_of_name(torch::Trace& trace) {
-  if (trace.rank) return;
-  if (const auto rank = torch::rank_word_of_name(trace.file)) {
-    trace.rank = *rank;
-    trace.rank_source = torch::RankSource::kFileName;
-  }
 }
 
 // The smallest numbers that nobody has, in the order of the files.
@@ -134,7 +142,7 @@ void add_passed_over(const std::vector<std::string>& files,
     if (contents[i].error)
       inputs.caveats.push_back(core::make_caveat("input.unreadable", contents[i].error->one_line(),
                                                  "the other inputs were used"));
-    if (contents[i].trace || contents[i].error) continue;
+    if (!contents[i].traces.empty() || contents[i].error) continue;
     if (contents[i].log && inputs.traces.empty()) continue;
     if (count++ == 0) first = fmt::format("{} ({})", files[i], contents[i].other);
   }
@@ -167,9 +175,7 @@ Result<TraceInputs> load_traces(const TraceLoadRequest& request) {
   core::for_each_index(files->size(), read, 1);
   TraceInputs inputs;
   for (FileContent& content : contents) {
-    if (!content.trace) continue;
-    take_rank_of_name(*content.trace);
-    inputs.traces.push_back(std::move(*content.trace));
+    for (torch::Trace& trace : content.traces) inputs.traces.push_back(std::move(trace));
   }
   add_passed_over(*files, contents, inputs);
   if (inputs.traces.empty()) {
