@@ -14,7 +14,8 @@ namespace {
 using core::Json;
 using torch::Breakdown;
 
-constexpr std::size_t kMostRanks = 16;  // in full; of more the extremes
+constexpr std::size_t kMostRanks = 16;   // in full
+constexpr std::size_t kShownOfMany = 8;  // of more: the extremes
 constexpr std::size_t kMostGaps = 10;
 
 core::Column left(std::string title, int weight = 10) {
@@ -73,7 +74,7 @@ std::vector<std::size_t> shown_ranks(const TraceReport& report) {
     return report.ranks[a].total.exposed_communication >
            report.ranks[b].total.exposed_communication;
   });
-  order.erase(order.begin() + kMostRanks / 2, order.end() - kMostRanks / 2);
+  order.erase(order.begin() + kShownOfMany / 2, order.end() - kShownOfMany / 2);
   std::sort(order.begin(), order.end());
   return order;
 }

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -110,6 +111,10 @@ inline Scan scan_string(JsonCursor& cursor, JsonValue& value) {
   if (cursor.at == cursor.end) return Scan::kMore;
   return scanning::may_follow_a_string(*cursor.at) ? Scan::kOk : Scan::kBroken;
 }
+
+// The inside of a string without its escapes. Of an unknown one the character stays (kernel names
+// with lone backslashes); half of a surrogate pair becomes U+FFFD.
+std::string unescaped(std::string_view text);
 
 // `cursor.at` stands on '{' or '['. Brackets must close what they open down to 64 levels.
 Scan skip_container(JsonCursor& cursor);

@@ -16,24 +16,6 @@ std::uint64_t unsigned_of(const JsonValue& value) {
   return number && *number > 0 ? static_cast<std::uint64_t>(*number) : 0;
 }
 
-// Escapes of JSON; of an unknown one the character stays (kernel names with lone backslashes).
-void unescape(std::string_view text, std::string& out) {
-  out.clear();
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 1 == text.size()) {
-      out += text[i];
-      continue;
-    }
-    const char c = text[++i];
-    if (c == 'n' || c == 't' || c == 'r')
-      out += ' ';
-    else if (c == 'u')
-      out += "\\u";
-    else
-      out += c;
-  }
-}
-
 // "[8, 1, 1]" -> {8, 1, 1}
 void read_three(std::string_view text, std::int32_t (&out)[3]) {
   const char* at = text.data();
@@ -251,8 +233,7 @@ std::uint32_t TraceBuilder::group_number(const TraceEvent& event) {
 
 NameId TraceBuilder::name_number(const JsonValue& name) {
   if (!name.has_escape) return trace_.names.number(name.text);
-  unescape(name.text, unescaped_);
-  return trace_.names.number(unescaped_);
+  return trace_.names.number(unescaped(name.text));
 }
 
 std::uint32_t TraceBuilder::stream_number(const TraceEvent& event) {

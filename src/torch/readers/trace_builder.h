@@ -74,7 +74,6 @@ class TraceBuilder {
   std::unordered_map<std::uint64_t, std::uint32_t> shapes_ = {};
   std::uint32_t last_stream_ = kNone;
   std::uint32_t last_thread_ = kNone;
-  std::string unescaped_ = {};
   bool whole_microseconds_ = true;
 };
 

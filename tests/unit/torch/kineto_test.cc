@@ -238,6 +238,7 @@ TEST(KinetoFaults, ControlCharactersAndInvalidUtf8InNames) {
 TEST(KinetoFaults, LoneBackslashesKeepTheirCharacter) {
   const Trace trace = read(file_of({kernel(R"(C:\path\quote\"d)", "10", "2")}));
   EXPECT_EQ(names_of(trace), (Names{"C:pathquote\"d"}));
+  EXPECT_EQ(unescaped(R"(caf\u00e9 \ud83d\ude00 \ud83d \u12 \n)"), "café 😀 \xef\xbf\xbd u12 \n");
 }
 
 TEST(KinetoFaults, AStrayQuoteCostsOneEvent) {
