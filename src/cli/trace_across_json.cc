@@ -1,6 +1,11 @@
+#include <map>
+#include <optional>
+#include <tuple>
+
 #include "cli/ledger_view.h"
 #include "cli/trace_across_view.h"
 #include "core/json.h"
+#include "diagnose/trace_merge.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -35,14 +40,22 @@ const char* state_name(torch::MeetingState state) {
   return "one rank only";
 }
 
-const diagnose::PricedRate* priced_of(const AcrossView& view, const torch::Meeting& meeting,
-                                      const torch::CommCall& call) {
-  for (const diagnose::PricedRate& priced : view.judged.rates)
-    if (priced.rate.group == meeting.group && priced.rate.kind == call.kind &&
-        priced.rate.bytes == call.bytes && priced.rate.dtype == call.dtype)
-      return &priced;
-  return nullptr;
-}
+// A token-routing job has as many sizes as calls.
+class RateIndex {
+ public:
+  explicit RateIndex(const std::vector<diagnose::PricedRate>& rates) {
+    for (const diagnose::PricedRate& priced : rates)
+      of_[{priced.rate.group, priced.rate.kind, priced.rate.bytes, priced.rate.dtype}] = &priced;
+  }
+  const diagnose::PricedRate* find(const torch::CommCall& call) const {
+    const auto found = of_.find({call.group, call.kind, call.bytes, call.dtype});
+    return found == of_.end() ? nullptr : found->second;
+  }
+
+ private:
+  using Key = std::tuple<int, torch::CollectiveClass, std::optional<std::uint64_t>, int>;
+  std::map<Key, const diagnose::PricedRate*> of_ = {};
+};
 
 // The transfer where somebody can have been last; else the longest kernel, waiting included.
 std::int64_t time_of(const torch::Meeting& meeting, const torch::MeetingTimes& times) {
@@ -52,7 +65,7 @@ std::int64_t time_of(const torch::Meeting& meeting, const torch::MeetingTimes& t
   return longest;
 }
 
-Json collective_json(const AcrossView& view, std::size_t index) {
+Json collective_json(const AcrossView& view, const RateIndex& rates, std::size_t index) {
   const AcrossRanks& across = view.across;
   const torch::Meeting& meeting = across.matching.meetings[index];
   const torch::MeetingTimes& times = across.waits.meetings[index];
@@ -88,7 +101,7 @@ Json collective_json(const AcrossView& view, std::size_t index) {
     json["includes_waiting"] = true;
   }
   json["algbw_GBps"] = optional_rate(algbw);
-  const diagnose::PricedRate* priced = priced_of(view, meeting, call);
+  const diagnose::PricedRate* priced = rates.find(call);
   if (priced == nullptr || priced->rate.ranks < 2) return json;
   if (algbw)
     json["busbw_GBps"] =
@@ -129,6 +142,11 @@ Json rate_json(const AcrossRanks& across, const diagnose::PricedRate& priced) {
                {"includes_waiting", rate.includes_waiting},
                {"algbw_GBps", optional_rate(rate.algbw())},
                {"busbw_GBps", optional_rate(rate.busbw())}};
+  if (const auto saving = diagnose::merge_saving_per_step(across, priced))
+    json["merged"] = {{"calls_per_step", saving->calls},
+                      {"calls_left", saving->merged},
+                      {"latency_us", json_number(saving->latency.in_us())},
+                      {"saved_us", json_number(saving->saved.in_us())}};
   if (!priced.predicted) return json;
   json["predicted_us"] = json_number(priced.predicted->in_us());
   json["basis"] = diagnose::rate_basis_name(priced.basis);
@@ -187,8 +205,9 @@ Json backend_json(const torch::BackendUse& use) {
 void add_across_json(const AcrossView& view, Json& result) {
   const AcrossRanks& across = view.across;
   Json collectives = Json::array();
+  const RateIndex index(view.judged.rates);
   for (std::size_t i = 0; i < across.matching.meetings.size(); ++i)
-    collectives.push_back(collective_json(view, i));
+    collectives.push_back(collective_json(view, index, i));
   result["collectives"] = std::move(collectives);
   Json waiting = Json::array();
   for (std::size_t rank = 0; rank < across.waits.ranks.size(); ++rank)

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/units.h"
+#include "diagnose/trace_merge.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -172,6 +173,26 @@ Table backend_table(const AcrossView& view) {
   return table;
 }
 
+// What one call instead of many would save, of the calls that cost most.
+std::string merge_note(const AcrossView& view) {
+  std::optional<diagnose::MergeSaving> most;
+  const diagnose::PricedRate* of_rate = nullptr;
+  for (const auto& priced : view.judged.rates) {
+    const auto saving = diagnose::merge_saving_per_step(view.across, priced);
+    if (!saving || (most && saving->saved <= most->saved)) continue;
+    most = saving;
+    of_rate = &priced;
+  }
+  if (!most) return "";
+  return fmt::format(
+      " {} calls of {} a step carry {}: as {} they would save {} ({} of steps each, by {}).",
+      most->calls, core::format_bytes(core::Bytes::of(*of_rate->rate.bytes)),
+      core::format_bytes(most->bytes), most->merged, core::format_duration(most->saved),
+      core::format_duration(most->latency),
+      most->basis == diagnose::RateBasis::kNone ? "the fastest of them"
+                                                : diagnose::rate_basis_name(most->basis));
+}
+
 void add_backends(const AcrossView& view, std::vector<Block>& blocks) {
   if (view.backends.empty()) return;
   blocks.emplace_back(Heading{"Kernels that communicate"});
@@ -252,7 +273,7 @@ std::vector<Block> across_blocks(const AcrossView& view) {
             ? fmt::format("Collectives ({} of {} kinds, --explain has all)", kShownRates, all)
             : "Transfer and bandwidth"});
     blocks.emplace_back(rate_table(view, kShownRates));
-    blocks.emplace_back(Paragraph{rate_note(view)});
+    blocks.emplace_back(Paragraph{rate_note(view) + merge_note(view)});
   }
   if (shows_backends(view)) add_backends(view, blocks);
   if (across.job.has_clock && clocks_differ(across)) {

@@ -1,5 +1,6 @@
 #include "diagnose/trace_merge.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/buckets.h"
@@ -32,6 +33,18 @@ std::optional<MergeSaving> merge_saving(const PricedRate& rate, std::size_t call
   const bool is_fit = rate.fit && rate.fit->latency_known;
   saving.basis = rate.ledger ? rate.basis : is_fit ? RateBasis::kFit : RateBasis::kNone;
   return saving;
+}
+
+std::optional<MergeSaving> merge_saving_per_step(const torch::AcrossRanks& across,
+                                                 const PricedRate& rate) {
+  constexpr std::size_t kMany = 32;  // the same as makes trace.tiny-collectives
+  const auto& steps = across.waits.steps;
+  const auto known =
+      std::count_if(steps.begin(), steps.end(), [](const auto& step) { return step.first >= 0; });
+  const std::size_t calls = rate.rate.count / static_cast<std::size_t>(std::max<long>(1, known));
+  if (calls < kMany || !rate.rate.bytes || core::Bytes::of(*rate.rate.bytes) >= kMostlyLatency)
+    return std::nullopt;
+  return merge_saving(rate, calls);
 }
 
 }  // namespace comm_probe::diagnose

@@ -30,4 +30,8 @@ struct MergeSaving {
 // latency are not known, and where merging leaves as many.
 std::optional<MergeSaving> merge_saving(const PricedRate& rate, std::size_t calls);
 
+// Of the calls of one step, where at least 32 of them are below 256 KiB.
+std::optional<MergeSaving> merge_saving_per_step(const torch::AcrossRanks& across,
+                                                 const PricedRate& rate);
+
 }  // namespace comm_probe::diagnose

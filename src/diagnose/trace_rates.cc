@@ -178,16 +178,19 @@ void judge_against_price(const AcrossRanks& across, const std::vector<PricedRate
 // The same call in several groups: one of them takes clearly longer.
 void judge_between_groups(const AcrossRanks& across, const std::vector<PricedRate>& rates,
                           Judgement& judgement) {
-  for (const PricedRate& priced : rates) {
+  std::vector<const PricedRate*> repeated;
+  for (const PricedRate& priced : rates)
+    if (const Rate& rate = priced.rate;
+        rate.bytes && !rate.includes_waiting && !rate.lacks_members && rate.count >= kLeastCalls)
+      repeated.push_back(&priced);
+  for (const PricedRate* one : repeated) {
+    const PricedRate& priced = *one;
     const Rate& rate = priced.rate;
-    if (!rate.bytes || rate.includes_waiting || rate.lacks_members || rate.count < kLeastCalls)
-      continue;
     std::vector<const PricedRate*> others;
-    for (const PricedRate& other : rates)
-      if (other.rate.group != rate.group && other.rate.kind == rate.kind &&
-          other.rate.bytes == rate.bytes && other.rate.ranks == rate.ranks &&
-          other.rate.count >= kLeastCalls && !other.rate.includes_waiting)
-        others.push_back(&other);
+    for (const PricedRate* other : repeated)
+      if (other->rate.group != rate.group && other->rate.kind == rate.kind &&
+          other->rate.bytes == rate.bytes && other->rate.ranks == rate.ranks)
+        others.push_back(other);
     if (others.empty()) continue;
     const PricedRate& fastest = **std::max_element(
         others.begin(), others.end(),

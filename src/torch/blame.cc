@@ -8,6 +8,10 @@
 namespace comm_probe::torch {
 namespace {
 
+// Collectives back: more than a step has, and the work stays linear where members are never in
+// step.
+constexpr std::size_t kLongestLook = 4096;
+
 // A rank's waiting in one collective, and who is blamed for it.
 struct Waited {
   std::int64_t end = 0;
@@ -55,7 +59,9 @@ class Tracer {
     const auto known = in_step_.find({meeting.group, one.rank});
     const auto& waited = waited_[static_cast<std::size_t>(one.rank)];
     const std::int64_t start = call_of(job_, one).start;
-    for (auto it = waited.rbegin(); it != waited.rend(); ++it) {
+    const std::size_t most = std::min(waited.size(), kLongestLook);
+    for (auto it = waited.rbegin(); it != waited.rbegin() + static_cast<std::ptrdiff_t>(most);
+         ++it) {
       if (known != in_step_.end() && it->end <= known->second) break;
       if (it->group == meeting.group || it->end > start) continue;
       Culprit& culprit = waits[it->blame.rank];

@@ -153,6 +153,20 @@ TEST(TraceAcross, BandwidthBesideTheModelThatMadeTheCase) {
   EXPECT_EQ(rate.at("ledger_side"), "bandwidth");
 }
 
+// Case 07: 64 all_reduces of 26000 B a step, 4 ranks, alpha 4 us: 24 us of steps each (its
+// INDEX.md).
+TEST(TraceAcross, WhatMergingTinyCollectivesSaves) {
+  if (!fs::exists(kData)) GTEST_SKIP() << "no " << kData;
+  const json result =
+      trace_of(kData / "cases/07_tiny_collectives", {"--alpha", "4us", "--beta", "180GB/s"})
+          .at("result");
+  const json& merged = result.at("rates").at(0).at("merged");
+  EXPECT_EQ(merged.at("calls_per_step"), 64);
+  EXPECT_EQ(merged.at("calls_left"), 1);
+  EXPECT_DOUBLE_EQ(merged.at("latency_us").get<double>(), 24);
+  EXPECT_DOUBLE_EQ(merged.at("saved_us").get<double>(), 63 * 24);
+}
+
 TEST(TraceAcross, AMachineIsPricedByNcclsModel) {
   if (!fs::exists(kData)) GTEST_SKIP() << "no " << kData;
   const json result = trace_of(kData / "cases/01_healthy", {"--machine", "dgx-h100"}).at("result");
