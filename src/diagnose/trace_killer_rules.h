@@ -15,6 +15,7 @@ struct Strike {
   const torch::OverlapFacts* facts = nullptr;
   KillerUse use = {};
   std::vector<std::string> examples = {};  // first ones: where to look in a viewer
+  bool is_doubtful = false;                // the trace lacks what would prove it
 };
 
 // What the rule says about all ranks that it struck: the worst rank, the ranks, the cost in words.
@@ -53,6 +54,8 @@ std::string hit_text(const torch::OverlapFacts& facts, const torch::KillerHit& h
 // "5 copies per step", "15 copies in 3 steps", "1 copy".
 std::string count_text(const Strike& strike, const std::string& one, const std::string& many);
 std::string ms_text(double ns);  // "0.56 ms"
+// At least 1 % of the window.
+bool matters(const torch::OverlapFacts& facts, std::int64_t lost);
 // Steps with device work; at least 1.
 std::size_t steps_of(const torch::OverlapFacts& facts);
 

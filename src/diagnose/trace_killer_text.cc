@@ -57,6 +57,10 @@ std::string ms_text(double ns) {
   return fmt::format("{} ms", core::format_number(ms, ms >= 0.1 ? 3 : 2));
 }
 
+bool matters(const OverlapFacts& facts, std::int64_t lost) {
+  return static_cast<double>(lost) >= kWorthAWarning * static_cast<double>(facts.extent.length());
+}
+
 std::string count_text(const Strike& strike, const std::string& one, const std::string& many) {
   const KillerUse& use = strike.use;
   const auto text = [&](std::size_t count) {

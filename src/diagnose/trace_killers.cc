@@ -71,7 +71,7 @@ core::Finding finding_of(const KillerRule& rule, const std::vector<Strike>& stri
   core::Finding finding = core::make_finding(rule.id, rule.summary(struck));
   if (!warns) finding.severity = core::Severity::kInfo;
   finding.ranks = std::move(ranks);
-  finding.confidence = rule.confidence;
+  finding.confidence = struck.worst->is_doubtful ? core::Confidence::kPossible : rule.confidence;
   finding.next = rule.cure;
   const std::size_t steps = steps_of(*struck.worst->facts);
   finding.observed = core::figure(

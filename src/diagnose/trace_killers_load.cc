@@ -19,14 +19,11 @@ constexpr double kSuspicious = 1.6;  // kernels of different shapes under one na
 constexpr std::size_t kLeastKernels = 10;
 constexpr double kIdleThatMatters = 0.15;  // of the span
 constexpr double kOfTheHost = 0.6;         // of the idle time
+constexpr std::size_t kLeastGaps = 10;     // fewer are single events
 constexpr double kFarLonger = 3;
 
 std::string duration_text(std::int64_t ns) {
   return core::format_duration(core::Duration::from_ns(static_cast<double>(ns)));
-}
-
-bool matters(const OverlapFacts& facts, std::int64_t lost) {
-  return static_cast<double>(lost) >= kWorthAWarning * static_cast<double>(facts.extent.length());
 }
 
 std::optional<Strike> contention(const OverlapFacts& facts) {
@@ -70,7 +67,8 @@ std::optional<Strike> launch_bound(const OverlapFacts& facts) {
   const torch::LaunchGaps& gaps = facts.gaps;
   const auto idle = static_cast<double>(gaps.idle);
   if (idle <= kIdleThatMatters * static_cast<double>(facts.extent.length()) ||
-      static_cast<double>(gaps.host.lost.idle) <= kOfTheHost * idle)
+      static_cast<double>(gaps.host.lost.idle) <= kOfTheHost * idle ||
+      gaps.host.hits.size() < kLeastGaps)
     return std::nullopt;
   return strike_of(facts, "trace.launch-bound", gaps.host);
 }

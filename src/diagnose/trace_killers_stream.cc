@@ -13,23 +13,32 @@ using torch::StreamStalls;
 
 constexpr double kEarlyWaits = 0.3;  // of the collectives on streams of their own
 constexpr double kHeldBack = 0.2;
-constexpr std::size_t kLeastStalls = 3;
+constexpr std::size_t kLeastStalls = 2;
 
 bool are_many(std::size_t stalls, double share, const StreamStalls& streams) {
   const std::size_t all = streams.side_collectives - streams.design_collectives;
   return stalls >= kLeastStalls && static_cast<double>(stalls) >= share * static_cast<double>(all);
 }
 
+// Without cuda_sync rows nobody says which stream waits for which.
+std::optional<Strike> stalls_of(const OverlapFacts& facts, const char* id,
+                                const torch::KillerHits& hits) {
+  if (!matters(facts, hits.lost.sum())) return std::nullopt;
+  Strike strike = strike_of(facts, id, hits);
+  strike.is_doubtful = !facts.streams.has_wait_rows;
+  return strike;
+}
+
 std::optional<Strike> early_wait(const OverlapFacts& facts) {
   const StreamStalls& streams = facts.streams;
   if (!are_many(streams.early_stalls, kEarlyWaits, streams)) return std::nullopt;
-  return strike_of(facts, "trace.early-wait", streams.early_wait);
+  return stalls_of(facts, "trace.early-wait", streams.early_wait);
 }
 
 std::optional<Strike> hardware_queue(const OverlapFacts& facts) {
   const StreamStalls& streams = facts.streams;
   if (!are_many(streams.hardware_queue.hits.size(), kHeldBack, streams)) return std::nullopt;
-  return strike_of(facts, "trace.one-hw-queue", streams.hardware_queue);
+  return stalls_of(facts, "trace.one-hw-queue", streams.hardware_queue);
 }
 
 // Asynchronous calls were expected: by the call itself, for gradients, or where DDP or FSDP has no
@@ -38,10 +47,6 @@ bool expected_async(const OverlapFacts& facts) {
   const StreamStalls& streams = facts.streams;
   return streams.same_stream_async > 0 || streams.same_stream_gradients > 0 ||
          (facts.is_parallel && streams.side_collectives == 0);
-}
-
-bool matters(const OverlapFacts& facts, std::int64_t lost) {
-  return static_cast<double>(lost) >= kWorthAWarning * static_cast<double>(facts.extent.length());
 }
 
 std::optional<Strike> same_stream(const OverlapFacts& facts) {
@@ -93,10 +98,13 @@ std::string by_design_summary(const Struck& struck) {
 }
 
 std::string tail_summary(const Struck& struck) {
+  const OverlapFacts& facts = *struck.worst->facts;
   return fmt::format(
       "gradients that are reduced behind the last backward kernel have nothing left to hide behind "
-      "{}: {}; normal for the last bucket of a step",
-      struck.ranks, struck.cost);
+      "{}: {}; {:.0f} % of all communication; normal for the last bucket of a step",
+      struck.ranks, struck.cost,
+      100 * static_cast<double>(facts.streams.tail.lost.communication) /
+          static_cast<double>(facts.communication));
 }
 
 }  // namespace

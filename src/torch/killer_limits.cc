@@ -30,7 +30,7 @@ constexpr KillerLimitRow kRows[] = {
     {"tiny per step", "16", "fewer are not worth merging",
      "h200/traces/tiny has 20 per step; healthy sets have at most 7 below 256 KiB"},
     {"bucket", "25 MiB", "what DDP merges by default", "torch DistributedDataParallel"},
-    {"launch-bound", "idle above 15 % of the span, 60 % of it launch gaps",
+    {"launch-bound", "idle above 15 % of the span, 60 % of it launch gaps, 10 of them",
      "less idle time is not worth the work", "spec traces 2.7"},
     {"launch gap", "1 ms", "in a longer gap the host did something else",
      "launches take 4 to 20 us; 20 ms in enumerate(DataLoader) is no launch"},

@@ -34,6 +34,8 @@ class StallFinder {
   void collect_waits();
   void judge(std::uint32_t index);
   std::int64_t launch_of(const GpuOp& op) const;
+  // The launch call has returned: work that starts as soon as it can does so soon behind it.
+  std::int64_t launched_by(const GpuOp& op) const { return trace_.calls[op.launch].end; }
   // The first wait for `collective` that was queued before `until`.
   bool is_awaited(const GpuOp& collective, std::int64_t until) const;
   std::int64_t next_launch(std::int64_t behind) const;  // on the compute stream
@@ -140,7 +142,8 @@ std::optional<StallFinder::Stall> StallFinder::stall_of(const GpuOp& collective)
   const std::int64_t free_since =
       busy_until_[static_cast<std::size_t>(first - compute_ops_.begin())];
   if (woken.start > collective.end + kKillerLimits.wakes_behind || woken.launch == kNone ||
-      launch_of(woken) >= collective.end || launch_of(woken) < launch_of(collective) ||
+      launched_by(woken) > collective.end - kKillerLimits.least_stall ||
+      launch_of(woken) < launch_of(collective) ||
       free_since > collective.end - kKillerLimits.least_stall)
     return std::nullopt;
   return Stall{*first, {std::max(free_since, launch_of(woken)), collective.end}};

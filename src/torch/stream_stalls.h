@@ -2,9 +2,9 @@
 // traces 2.8, K4 to K6, K10)
 //
 // A stall: the first work k of the compute stream that starts when collective c ends (1 us before
-// to 10 us behind), was launched before that end, on a stream that had been free for 10 us. Its
-// cause is a wait where the host queued one for c on the compute stream between the launches of c
-// and k (a cuda_sync row that names both streams; in traces without such rows any
+// to 10 us behind), was launched 10 us before that end, on a stream that had been free for 10 us.
+// Its cause is a wait where the host queued one for c on the compute stream between the launches of
+// c and k (a cuda_sync row that names both streams; in traces without such rows any
 // cudaStreamWaitEvent); where there is none, the hardware queue held k back.
 //
 // Not stalls: work behind the last backward kernel of a step (the last bucket has to be awaited),
