@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/trace_rates_view.h"
 #include "core/units.h"
-#include "diagnose/trace_merge.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -20,8 +20,8 @@ using core::Table;
 using torch::AcrossRanks;
 
 constexpr std::size_t kShownRanks = 16;
-constexpr std::size_t kShownRates = 8;
 constexpr std::size_t kShownWaits = 5;
+constexpr std::size_t kShownClocks = 8;
 constexpr double kWaitThatMatters = 0.01;          // of a step
 constexpr std::int64_t kOffsetThatShows = 50'000;  // ns
 
@@ -34,13 +34,16 @@ std::string percent(std::int64_t part, std::int64_t all) {
                  : "-";
 }
 
+// All the waiting that is its fault: what it passed on is not, what others passed on to it is.
+std::int64_t blamed(const torch::RankWaits& waits) { return waits.blamed + waits.caused_excused; }
+
 // Those who caused most first, where not all are shown.
 std::vector<std::size_t> shown_ranks(const AcrossRanks& across) {
   std::vector<std::size_t> ranks(across.waits.ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = i;
   if (ranks.size() <= kShownRanks) return ranks;
   std::stable_sort(ranks.begin(), ranks.end(), [&](std::size_t one, std::size_t other) {
-    return across.waits.ranks[one].caused > across.waits.ranks[other].caused;
+    return blamed(across.waits.ranks[one]) > blamed(across.waits.ranks[other]);
   });
   ranks.resize(kShownRanks);
   std::sort(ranks.begin(), ranks.end());
@@ -67,7 +70,7 @@ Table waiting_table(const AcrossRanks& across) {
     if (exposed) row.push_back(text(waits.exposed_transfer));
     row.push_back(text(waits.wait));
     if (exposed) row.push_back(text(waits.exposed_wait));
-    row.push_back(text(waits.caused));
+    row.push_back(text(blamed(waits)));
     row.push_back(std::to_string(waits.last_in));
     table.rows.push_back(std::move(row));
   }
@@ -86,124 +89,6 @@ std::string waiting_sentence(const AcrossRanks& across) {
     line += fmt::format("; of {} that no compute hides, {} and {}", text(exposed),
                         percent(sum.exposed_wait, exposed), percent(sum.exposed_transfer, exposed));
   return line + " (sums over the ranks).";
-}
-
-std::string group_name(const AcrossRanks& across, int group) {
-  const torch::CommGroup& one = across.job.groups[static_cast<std::size_t>(group)];
-  if (one.name.empty()) return "-";
-  const bool described = !one.description.empty() && one.description != "undefined";
-  return described ? fmt::format("{} {}", one.name, one.description) : one.name;
-}
-
-std::vector<std::string> rate_row(const AcrossRanks& across, const diagnose::PricedRate& priced) {
-  const torch::Rate& rate = priced.rate;
-  const auto busbw = rate.busbw();
-  const auto efficiency = priced.efficiency();
-  return {
-      group_name(across, rate.group),
-      torch::class_name(rate.kind),
-      rate.bytes ? core::format_bytes(core::Bytes::of(*rate.bytes)) : "-",
-      std::to_string(rate.ranks),
-      std::to_string(rate.count),
-      (rate.includes_waiting ? "<= " : "") + text(rate.median),
-      busbw ? (rate.includes_waiting ? ">= " : "") + core::format_number(busbw->in_GBps()) : "-",
-      priced.predicted ? core::format_duration(*priced.predicted) : "-",
-      efficiency ? core::format_percent(*efficiency, 2) : "-",
-      priced.ledger_side()};
-}
-
-// By total time; `most` rows.
-Table rate_table(const AcrossView& view, std::size_t most) {
-  Table table{{{"group", Align::kLeft, 6},
-               {"collective", Align::kLeft},
-               {"size"},
-               {"ranks", Align::kRight, 5},
-               {"calls"},
-               {"transfer"},
-               {"busbw GB/s"},
-               {"predicted", Align::kRight, 8},
-               {"reached", Align::kRight, 7},
-               {"ledger", Align::kLeft, 6}},
-              {}};
-  std::vector<const diagnose::PricedRate*> rates;
-  for (const auto& priced : view.judged.rates) rates.push_back(&priced);
-  std::stable_sort(rates.begin(), rates.end(), [](const auto* one, const auto* other) {
-    return one->rate.total > other->rate.total;
-  });
-  for (std::size_t i = 0; i < std::min(most, rates.size()); ++i)
-    table.rows.push_back(rate_row(view.across, *rates[i]));
-  return table;
-}
-
-std::string rate_note(const AcrossView& view) {
-  const auto& rates = view.judged.rates;
-  const auto priced = std::find_if(rates.begin(), rates.end(),
-                                   [](const auto& one) { return one.predicted.has_value(); });
-  std::string note = view.across.job.ranks.size() > 1
-                         ? "Transfer is the median over calls of the shortest kernel of a "
-                           "collective: waiting is not in it."
-                         : "One rank shows no waiting: its kernels hold it, bandwidths are lower "
-                           "bounds.";
-  if (priced != rates.end())
-    note += fmt::format(" Predicted by {}.", diagnose::rate_basis_name(priced->basis));
-  if (priced != rates.end() && priced->basis == diagnose::RateBasis::kFit)
-    note += " It shows outliers, not whether all are slow: name the machine with --machine.";
-  return note;
-}
-
-Table backend_table(const AcrossView& view) {
-  Table table{{{"carried by", Align::kLeft},
-               {"collective", Align::kLeft},
-               {"how", Align::kLeft, 7},
-               {"calls"},
-               {"least"},
-               {"median"},
-               {"95 %", Align::kRight, 8},
-               {"most"}},
-              {}};
-  for (std::size_t i = 0; i < std::min(kShownRates, view.backends.size()); ++i) {
-    const torch::BackendUse& use = view.backends[i];
-    std::string how = use.kernel.algorithm;
-    if (!use.kernel.protocol.empty()) how += (how.empty() ? "" : " ") + use.kernel.protocol;
-    table.rows.push_back({torch::backend_name(use.kernel.backend),
-                          torch::class_name(use.kernel.kind), how.empty() ? "-" : how,
-                          std::to_string(use.count), text(use.least), text(use.median),
-                          text(use.p95), text(use.most)});
-  }
-  return table;
-}
-
-// What one call instead of many would save, of the calls that cost most.
-std::string merge_note(const AcrossView& view) {
-  std::optional<diagnose::MergeSaving> most;
-  const diagnose::PricedRate* of_rate = nullptr;
-  for (const auto& priced : view.judged.rates) {
-    const auto saving = diagnose::merge_saving_per_step(view.across, priced);
-    if (!saving || (most && saving->saved <= most->saved)) continue;
-    most = saving;
-    of_rate = &priced;
-  }
-  if (!most) return "";
-  return fmt::format(
-      " {} calls of {} a step carry {}: as {} they would save {} ({} of steps each, by {}).",
-      most->calls, core::format_bytes(core::Bytes::of(*of_rate->rate.bytes)),
-      core::format_bytes(most->bytes), most->merged, core::format_duration(most->saved),
-      core::format_duration(most->latency),
-      most->basis == diagnose::RateBasis::kNone ? "the fastest of them"
-                                                : diagnose::rate_basis_name(most->basis));
-}
-
-void add_backends(const AcrossView& view, std::vector<Block>& blocks) {
-  if (view.backends.empty()) return;
-  blocks.emplace_back(Heading{"Kernels that communicate"});
-  blocks.emplace_back(backend_table(view));
-}
-
-// Where others than NCCL communicate, which of them does is the question.
-bool shows_backends(const AcrossView& view) {
-  return std::any_of(view.backends.begin(), view.backends.end(), [](const torch::BackendUse& use) {
-    return use.kernel.backend != torch::CommBackend::kNccl;
-  });
 }
 
 // The longest waits of single collectives, above 1 % of a step where `only_large`.
@@ -238,14 +123,23 @@ void add_longest_waits(const AcrossRanks& across, bool only_large, std::vector<B
   blocks.emplace_back(std::move(rows));
 }
 
-Table clock_table(const AcrossRanks& across) {
-  Table table{{{"rank"}, {"against rank"}, {"offset"}, {"+-"}, {"residual"}, {"collectives"}}, {}};
+// Those furthest from their reference, in the order of the ranks.
+Table clock_table(const AcrossRanks& across, std::size_t most) {
+  std::vector<const torch::ClockOffset*> clocks;
   for (const torch::ClockOffset& clock : across.matching.clocks)
-    if (clock.meetings > 0)
-      table.rows.push_back({std::to_string(across.rank_number(clock.rank)),
-                            std::to_string(across.rank_number(clock.reference)), text(clock.offset),
-                            text(clock.error), text(clock.residual),
-                            std::to_string(clock.meetings)});
+    if (clock.meetings > 0) clocks.push_back(&clock);
+  std::stable_sort(clocks.begin(), clocks.end(), [](const auto* one, const auto* other) {
+    return std::abs(one->offset) > std::abs(other->offset);
+  });
+  clocks.resize(std::min(most, clocks.size()));
+  std::sort(clocks.begin(), clocks.end(),
+            [](const auto* one, const auto* other) { return one->rank < other->rank; });
+  Table table{{{"rank"}, {"against rank"}, {"offset"}, {"+-"}, {"residual"}, {"collectives"}}, {}};
+  for (const torch::ClockOffset* clock : clocks)
+    table.rows.push_back({std::to_string(across.rank_number(clock->rank)),
+                          std::to_string(across.rank_number(clock->reference)), text(clock->offset),
+                          text(clock->error), text(clock->residual),
+                          std::to_string(clock->meetings)});
   return table;
 }
 
@@ -261,24 +155,20 @@ std::vector<Block> across_blocks(const AcrossView& view) {
   const AcrossRanks& across = view.across;
   std::vector<Block> blocks;
   if (across.matching.accepted > 0) {
-    blocks.emplace_back(Heading{"Waiting and transfer"});
+    const std::size_t ranks = across.job.ranks.size();
+    blocks.emplace_back(Heading{
+        ranks > kShownRanks ? fmt::format("Waiting and transfer: {} of {} ranks, those that made "
+                                          "others wait most",
+                                          kShownRanks, ranks)
+                            : "Waiting and transfer"});
     blocks.emplace_back(Paragraph{waiting_sentence(across)});
     blocks.emplace_back(waiting_table(across));
     if (view.judged.stragglers.empty()) add_longest_waits(across, true, blocks);
   }
-  if (!view.judged.rates.empty()) {
-    const std::size_t all = view.judged.rates.size();
-    blocks.emplace_back(Heading{
-        all > kShownRates
-            ? fmt::format("Collectives ({} of {} kinds, --explain has all)", kShownRates, all)
-            : "Transfer and bandwidth"});
-    blocks.emplace_back(rate_table(view, kShownRates));
-    blocks.emplace_back(Paragraph{rate_note(view) + merge_note(view)});
-  }
-  if (shows_backends(view)) add_backends(view, blocks);
+  for (Block& block : rate_blocks(view)) blocks.push_back(std::move(block));
   if (across.job.has_clock && clocks_differ(across)) {
     blocks.emplace_back(Heading{"Clocks"});
-    blocks.emplace_back(clock_table(across));
+    blocks.emplace_back(clock_table(across, kShownClocks));
   }
   return blocks;
 }
@@ -286,15 +176,12 @@ std::vector<Block> across_blocks(const AcrossView& view) {
 std::vector<Block> across_details(const AcrossView& view) {
   const AcrossRanks& across = view.across;
   std::vector<Block> blocks;
-  if (view.judged.rates.size() > kShownRates) {
-    blocks.emplace_back(Heading{"Transfer and bandwidth of all"});
-    blocks.emplace_back(rate_table(view, view.judged.rates.size()));
-  }
   add_longest_waits(across, false, blocks);
-  if (!shows_backends(view)) add_backends(view, blocks);
-  if (across.job.has_clock && across.matching.accepted > 0 && !clocks_differ(across)) {
-    blocks.emplace_back(Heading{"Clocks"});
-    blocks.emplace_back(clock_table(across));
+  for (Block& block : rate_details(view)) blocks.push_back(std::move(block));
+  const bool all_shown = clocks_differ(across) && across.job.ranks.size() <= kShownClocks;
+  if (across.job.has_clock && across.matching.accepted > 0 && !all_shown) {
+    blocks.emplace_back(Heading{"Clocks of all ranks"});
+    blocks.emplace_back(clock_table(across, across.job.ranks.size()));
   }
   return blocks;
 }
