@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "core/units.h"
 
@@ -80,7 +81,7 @@ void Shell::add_common_flags(CLI::App& app) {
   app.add_option("--output", output_, "write the result to FILE instead of stdout")
       ->type_name("FILE")
       ->group(group);
-  // known to design/cli.md, and not in the help before it does something
+  // shown in the help of commands that write one (show_page_flag)
   app.add_option("--html", html_, "a page for the browser")->type_name("FILE")->group("");
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
       ->group(group);
@@ -90,11 +91,30 @@ void Shell::add_common_flags(CLI::App& app) {
       ->group(group);
 }
 
+void Shell::run_with_page(std::function<int()> action) {
+  has_page_ = true;
+  run(std::move(action));
+}
+
+core::Result<bool> Shell::write_page(std::string_view page) const {
+  std::ofstream out(html_, std::ios::binary);
+  out << page;
+  out.close();
+  if (!out) return cannot_write(html_);
+  return true;
+}
+
+void show_page_flag(CLI::App& app, const std::string& help) {
+  app.get_option("--html")->description(help)->group("Common options");
+}
+
 int Shell::perform() {
-  if (!html_.empty())
+  if (!html_.empty() && !has_page_)
     return fail(core::missing_error(
-        fmt::format("--html {}: this release writes no pages for a browser", html_),
-        "--json has all of the content, `topo show --svg FILE` draws a machine"));
+        fmt::format("--html {}: this release writes no page for a browser here", html_),
+        "--json has all of the content, `topo show --svg FILE` draws a machine, `trace --html "
+        "FILE` "
+        "a time line"));
   if (output_ == "-") output_.clear();
   if (!output_.empty()) {  // said before a long measurement, not after it
     const std::filesystem::path path(output_);

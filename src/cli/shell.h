@@ -20,12 +20,17 @@ class Shell {
   void add_common_flags(CLI::App& app);
   // What the command line asks for; called from a subcommand's callback, done after parsing.
   void run(std::function<int()> action) { action_ = std::move(action); }
+  // The same for a command that writes --html itself, with write_page().
+  void run_with_page(std::function<int()> action);
   int perform();
 
   // Prints the document as asked for; returns its exit status.
   int finish(const core::Document& document) const;
   // One line on stderr; returns the exit status of the error.
   int fail(const core::Error& error) const;
+
+  bool wants_page() const { return !html_.empty(); }
+  core::Result<bool> write_page(std::string_view page) const;  // to the file of --html
 
   bool json() const { return json_; }
   bool explain() const { return details_; }  // -v and --explain are one
@@ -42,6 +47,7 @@ class Shell {
   bool details_ = false;
   std::string output_ = {};
   std::string html_ = {};
+  bool has_page_ = false;  // of the command that was given
   std::string color_ = "auto";
   std::function<int()> action_ = {};
 };
@@ -57,6 +63,9 @@ CLI::Option* add_duration(CLI::App& app, const std::string& flags, core::Duratio
                           const std::string& help);
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& flags, core::Bandwidth& target,
                            const std::string& help);
+
+// Puts --html into the help, after add_common_flags().
+void show_page_flag(CLI::App& app, const std::string& help);
 
 // A file that the user named for output cannot be made.
 core::Error cannot_write(const std::string& file);

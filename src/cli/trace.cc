@@ -7,7 +7,9 @@
 #include "cli/trace_across.h"
 #include "cli/trace_killers.h"
 #include "cli/trace_report.h"
+#include "cli/trace_timeline.h"
 #include "core/parallel.h"
+#include "report/timeline_page.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -42,15 +44,27 @@ core::Result<torch::StepRule> step_rule(const std::string& pattern) {
   }};
 }
 
-core::Document document_of(TraceReport report, const AcrossRequest& across) {
-  core::Document document{.command = "trace"};
+struct Told {
+  core::Document document = {};
+  std::vector<diagnose::KillerUse> killers = {};
+};
+
+Told tell(TraceReport& report, const AcrossRequest& across) {
+  Told told;
+  core::Document& document = told.document;
+  document.command = "trace";
   document.inputs = std::move(report.inputs.records);
   document.caveats = std::move(report.inputs.caveats);
   document.verdict = trace_verdict(report);
   add_ranks(report, document);
   add_across(report.inputs.traces, across, document);
-  add_killers(report.inputs.traces, document);
-  return document;
+  told.killers = add_killers(report.inputs.traces, document);
+  return told;
+}
+
+core::Result<bool> write_timeline(const Shell& shell, const TraceReport& report, const Told& told) {
+  return shell.write_page(
+      report::render_timeline_page(told.document, timeline_of(report.inputs.traces, told.killers)));
 }
 
 void add_inputs(const TraceReference& reference, core::Document& document) {
@@ -68,6 +82,10 @@ int show_trace(const Shell& shell, TraceRequest& request) {
   auto inputs = load_traces(load);
   if (!inputs) return shell.fail(inputs.error());
   if (inputs->traces.empty() && !inputs->logs.empty()) {
+    if (shell.wants_page())
+      return shell.fail(
+          core::missing_error("--html: logs of NCCL Inspector do not say when a call began",
+                              "give traces of torch.profiler, or leave --html out"));
     core::Document document = inspector_document(inputs->logs, across);
     for (core::Caveat& caveat : inputs->caveats) document.caveats.push_back(std::move(caveat));
     add_inputs(request.reference, document);
@@ -77,9 +95,12 @@ int show_trace(const Shell& shell, TraceRequest& request) {
   if (!request.csv.empty())
     if (const auto written = write_csv(report, request.csv); !written)
       return shell.fail(written.error());
-  core::Document document = document_of(std::move(report), across);
-  add_inputs(request.reference, document);
-  return shell.finish(document);
+  Told told = tell(report, across);
+  add_inputs(request.reference, told.document);
+  if (shell.wants_page())
+    if (const auto written = write_timeline(shell, report, told); !written)
+      return shell.fail(written.error());
+  return shell.finish(told.document);
 }
 
 }  // namespace
@@ -118,8 +139,10 @@ void add_trace(CLI::App& root, Shell& shell) {
       "Example:\n  comm-probe trace /tmp/profile/\n"
       "  comm-probe trace /tmp/profile/ --machine dgx-h100 --nodes 2");
   shell.add_common_flags(*app);
-  app->callback(
-      [&shell, request] { shell.run([&shell, request] { return show_trace(shell, *request); }); });
+  show_page_flag(*app, "a time line of the ranks for the browser, in one file");
+  app->callback([&shell, request] {
+    shell.run_with_page([&shell, request] { return show_trace(shell, *request); });
+  });
 }
 
 }  // namespace comm_probe::cli

@@ -1,7 +1,6 @@
 #include "cli/trace_killers.h"
 
 #include "core/parallel.h"
-#include "diagnose/trace_killers.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -28,7 +27,8 @@ core::Json killer_json(const diagnose::KillerUse& use) {
 
 }  // namespace
 
-void add_killers(const std::vector<torch::Trace>& traces, core::Document& document) {
+std::vector<diagnose::KillerUse> add_killers(const std::vector<torch::Trace>& traces,
+                                             core::Document& document) {
   std::vector<torch::OverlapFacts> facts(traces.size());
   core::for_each_index(
       traces.size(), [&](std::size_t i) { facts[i] = torch::overlap_facts(traces[i]); }, 1);
@@ -38,6 +38,7 @@ void add_killers(const std::vector<torch::Trace>& traces, core::Document& docume
   document.result["killers"] = std::move(killers);
   for (core::Finding& finding : judged.judgement.findings)
     document.findings.push_back(std::move(finding));
+  return std::move(judged.killers);
 }
 
 }  // namespace comm_probe::cli

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "core/document.h"
+#include "diagnose/trace_killers.h"
 #include "torch/trace.h"
 
 namespace comm_probe::cli {
 
-// After find_steps(); the traces are of ranks that differ.
-void add_killers(const std::vector<torch::Trace>& traces, core::Document& document);
+// After find_steps(); the traces are of ranks that differ. Returns what was found on each rank.
+std::vector<diagnose::KillerUse> add_killers(const std::vector<torch::Trace>& traces,
+                                             core::Document& document);
 
 }  // namespace comm_probe::cli

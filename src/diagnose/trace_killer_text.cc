@@ -15,6 +15,7 @@ using torch::OverlapFacts;
 using torch::Trace;
 
 constexpr std::size_t kExamples = 2;
+constexpr std::size_t kMostPlaces = 1000;
 constexpr std::size_t kLongestName = 60;
 
 // "void (anonymous namespace)::multimem_all_reduce_kernel<...>(...)" without what a reader skips.
@@ -110,6 +111,8 @@ Strike strike_of(const OverlapFacts& facts, std::string id, const torch::KillerH
   strike.use.count = hits.hits.size();
   strike.use.per_step = torch::hits_per_step(*facts.trace, hits);
   strike.use.lost = hits.lost;
+  for (std::size_t i = 0; i < std::min(kMostPlaces, hits.hits.size()); ++i)
+    strike.use.where.push_back(hits.hits[i].at);
   std::vector<const KillerHit*> longest;
   for (const KillerHit& hit : hits.hits) longest.push_back(&hit);
   const std::size_t shown = std::min(kExamples, longest.size());

@@ -29,6 +29,7 @@ struct KillerUse {
   std::int64_t saving = 0;  // what the cure would save, where that is not what was lost
   double share = 0;         // of the window: of the saving, else of what was lost
   bool warns = false;
+  std::vector<torch::Interval> where = {};  // of the first thousand hits
 };
 
 struct KillerJudgement {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "run_binary.h"
 
@@ -135,6 +136,55 @@ TEST(TraceKillers, PublicTraces) {
   const json alexnet = trace_of(traces / "alexnet_cuda_sync_cudafree_a100.json.gz");
   EXPECT_EQ(killers(alexnet), std::set<std::string>{});
   EXPECT_EQ(ranks_of(alexnet, "trace.cuda-free"), std::vector<int>{0});
+}
+
+// The page holds what truth.json says: time in each state, per rank.
+TEST(TraceTimeline, PageOfEveryCase) {
+  if (!fs::exists(kCases)) GTEST_SKIP() << "no ../shared/data/trace beside the sources";
+  const fs::path file = fs::path(testing::TempDir()) / "comm-probe-trace.html";
+  for (const std::string name : {"02_item", "08_straggler", "09_clock_skew"}) {
+    const json truth = json::parse(std::ifstream(kCases / name / "truth.json"));
+    const BinaryRun run =
+        run_binary({"trace", "-q", "--html", file.string(), (kCases / name).string()});
+    ASSERT_EQ(run.status, 1) << run;
+    std::stringstream page;
+    page << std::ifstream(file).rdbuf();
+    const std::string text = page.str();
+    const std::string open = "id=\"data\">";
+    const std::size_t from = text.find(open) + open.size();
+    const json rows =
+        json::parse(text.substr(from, text.find("</script>", from) - from)).at("rows");
+    ASSERT_EQ(rows.size(), 4u) << name;
+    std::int64_t last_ends[4] = {};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const json& total = truth.at("per_rank")[i].at("total");
+      std::map<int, std::int64_t> states;
+      const json& pieces = rows[i].at("pieces");
+      for (std::size_t k = 0; k < pieces.size(); k += 2)
+        states[pieces[k].get<int>()] += pieces[k + 1].get<std::int64_t>();
+      const auto is_near = [&](std::int64_t ours, const char* key) {
+        const auto wanted = total.at(key).get<double>();
+        EXPECT_NEAR(static_cast<double>(ours), wanted, wanted * 1e-3) << name << " " << key;
+      };
+      is_near(states[0], "idle_ns");
+      is_near(states[1] + states[2], "comp_ns");
+      is_near(states[2], "overlap_ns");
+      is_near(states[3], "exposed_comm_ns");
+      last_ends[i] = rows[i].at("calls").back()[1].get<std::int64_t>();
+    }
+    // On one clock: the last collective ends on all ranks together, in case 09 too.
+    for (const std::int64_t end : last_ends)
+      EXPECT_NEAR(static_cast<double>(end), static_cast<double>(last_ends[0]), 10e3) << name;
+  }
+  fs::remove(file);
+}
+
+TEST(TraceTimeline, PageThatCannotBeWritten) {
+  const fs::path path = kCases / "01_healthy";
+  if (!fs::exists(path)) GTEST_SKIP() << "no ../shared/data/trace beside the sources";
+  const BinaryRun run = run_binary({"trace", "--html", "/nonexistent/page.html", path.string()});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_NE(run.err.find("/nonexistent/page.html"), std::string::npos) << run;
 }
 
 }  // namespace
