@@ -70,7 +70,9 @@ int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs>
 
 // All processes of a crew read, the first one speaks, all end alike.
 int run_hang(const Shell& shell, const HangRequest& request) {
-  auto crew = core::Crew::join(core::Host::real());
+  const core::Host host = core::Host::real();
+  auto crew = core::Crew::join(host);
+  if (!crew && !core::Crew::speaks(host)) return static_cast<int>(core::ErrorCode::kMissing);
   if (!crew) return shell.fail(crew.error());
   auto inputs = load_hang(request.paths, *crew);
   const int status = crew->is_first() ? show_hang(shell, request, std::move(inputs)) : 0;

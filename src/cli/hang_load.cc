@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/hang_share.h"
 #include "core/finding_table.h"
@@ -18,6 +19,7 @@ void take(HangInputs& inputs, const std::string& path, HangFile content) {
   if (content.error) {
     inputs.caveats.push_back(core::make_caveat("input.unreadable", content.error->one_line(),
                                                "the other inputs were used"));
+    if (content.digest) inputs.digests.push_back(std::move(content.digest));
     return;
   }
   if (content.lines) {
@@ -32,6 +34,36 @@ void take(HangInputs& inputs, const std::string& path, HangFile content) {
   inputs.digests.push_back(std::move(content.digest));
 }
 
+// A file named as the dumps are named, of which nothing can be read: its rank has left a dump. It
+// stands beside the others as one that is cut before its first entry.
+void add_stand_ins(std::vector<HangFiles::One>& files) {
+  std::set<std::string> prefixes;
+  std::set<int> ranks;
+  for (const HangFiles::One& file : files) {
+    if (!file.content.digest) continue;
+    if (const auto prefix = torch::dump_prefix_of_name(file.path)) prefixes.insert(*prefix);
+    if (const auto rank = file.content.digest->dump.rank) ranks.insert(*rank);
+  }
+  for (HangFiles::One& file : files) {
+    const auto prefix = torch::dump_prefix_of_name(file.path);
+    const auto rank = torch::rank_of_name(file.path);
+    const bool is_log = file.content.lines && !file.content.lines->lines.empty();
+    if (file.content.digest || is_log || !prefix || !rank) continue;
+    if (!prefixes.contains(*prefix) || !ranks.insert(*rank).second) continue;
+    if (!file.content.error) {
+      file.content.error =
+          core::input_error("no Flight Recorder dump, although it is named like one");
+      file.content.error->where.file = file.path;
+    }
+    file.content.lines.reset();
+    torch::Dump dump;
+    dump.file = file.path;
+    dump.rank = rank;
+    dump.cut = true;
+    file.content.digest = std::make_shared<torch::Digest>(torch::digest(std::move(dump)));
+  }
+}
+
 core::Caveat unused_caveat(const std::vector<std::string>& paths) {
   constexpr std::size_t kMostNamed = 4;
   std::string named;
@@ -39,9 +71,9 @@ core::Caveat unused_caveat(const std::vector<std::string>& paths) {
     named += (i > 0 ? ", " : "") + paths[i];
   if (paths.size() > kMostNamed) named += fmt::format(" and {} more", paths.size() - kMostNamed);
   return core::make_caveat("input.passed-over",
-                           fmt::format("{}: {} neither a Flight Recorder dump nor text", named,
-                                       paths.size() == 1 ? "is" : "are"),
-                           "nothing of it was used", false);
+                           fmt::format("{}: {} empty, or neither a Flight Recorder dump nor text",
+                                       named, paths.size() == 1 ? "is" : "are"),
+                           "not used", false);
 }
 
 core::Error nothing_read(const std::optional<core::Error>& first, std::size_t files,
@@ -65,6 +97,7 @@ Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& 
   if (!files) return files.error();
   HangInputs inputs;
   if (!crew.is_first()) return inputs;
+  add_stand_ins(files->files);
   std::vector<std::string> unused;
   std::optional<core::Error> first;
   for (const HangFiles::One& file : files->files)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "core/input.h"
@@ -18,6 +19,7 @@ struct SeenFile {
   std::string path = {};
   std::int64_t size = 0;
   std::int64_t time_ns = 0;
+  bool is_there = false;
   auto key() const { return std::tie(path, size, time_ns); }
   bool operator<(const SeenFile& other) const { return key() < other.key(); }
 };
@@ -37,7 +39,7 @@ struct ReadFile {
 
 template <class Archive>
 void pack_fields(Archive& archive, SeenFile& file) {
-  archive(file.path, file.size, file.time_ns);
+  archive(file.path, file.size, file.time_ns, file.is_there);
 }
 template <class Archive>
 void pack_fields(Archive& archive, Sight& sight) {
@@ -85,7 +87,8 @@ Sight look(const std::vector<std::string>& paths) {
   for (const std::string& path : *files) {
     SeenFile seen{path};
     struct stat status = {};
-    if (::stat(path.c_str(), &status) == 0) {
+    seen.is_there = path == "-" || ::stat(path.c_str(), &status) == 0;
+    if (seen.is_there) {
       seen.size = status.st_size;
       seen.time_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
     }
@@ -95,12 +98,17 @@ Sight look(const std::vector<std::string>& paths) {
 }
 
 // In the order of the first process, then what only others see; in turn among those who see it.
-// Standard input is that of the first.
+// Standard input is that of the first; a name that no process has fails once.
 std::vector<Share> shares_of(const std::vector<Sight>& sights) {
   std::map<SeenFile, std::vector<int>> seen_by;
   std::vector<const SeenFile*> order;
+  std::set<std::string> existing;
+  for (const Sight& sight : sights)
+    for (const SeenFile& file : sight.files)
+      if (file.is_there) existing.insert(file.path);
   for (std::size_t rank = 0; rank < sights.size(); ++rank)
     for (const SeenFile& file : sights[rank].files) {
+      if (!file.is_there && existing.contains(file.path)) continue;  // only others have it
       std::vector<int>& ranks = seen_by[file];
       if (ranks.empty()) order.push_back(&file);
       ranks.push_back(static_cast<int>(rank));

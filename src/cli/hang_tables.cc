@@ -81,7 +81,7 @@ void add_progress_table(const torch::Job& job, core::Document& document) {
                       {"last_started", json_of(standing.started)},
                       {"last_completed", json_of(standing.completed)},
                       {"open", standing.open}});
-      table.rows.push_back({group.name + " " + group.desc, core::number_ranges(ranks),
+      table.rows.push_back({group.name + " " + group.desc, core::short_number_ranges(ranks),
                             shown(standing.enqueued), shown(standing.started),
                             shown(standing.completed), std::to_string(standing.open)});
     }

@@ -62,7 +62,8 @@ core::Table sides_table(const std::vector<HangSide>& rows) {
                    {"at", core::Column::Align::kLeft}};
   for (const HangSide& side : rows)
     if (table.rows.size() < kMostRows)
-      table.rows.push_back({core::number_ranges(side.ranks), side.call, side.state, side.site});
+      table.rows.push_back(
+          {core::short_number_ranges(side.ranks), side.call, side.state, side.site});
   return table;
 }
 
@@ -126,7 +127,8 @@ std::vector<core::Block> verdict_blocks(const torch::Job& job,
     facts.rows.emplace_back(
         "victims",
         fmt::format("{} only {}: {}", diagnose::count_text(verdict.victims.size(), "rank"),
-                    diagnose::verb(verdict.victims, "wait"), core::number_ranges(verdict.victims)));
+                    diagnose::verb(verdict.victims, "wait"),
+                    core::short_number_ranges(verdict.victims)));
   if (verdict.kind != diagnose::HangKind::kHealthy)
     facts.rows.emplace_back("where", code_or_environment(verdict));
   for (const auto& other : verdict.alternatives)
@@ -153,7 +155,8 @@ std::string holders_text(const diagnose::WaitLine& line) {
   std::string text;
   const auto add = [&](const std::vector<int>& ranks, const char* what) {
     if (ranks.empty()) return;
-    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", core::number_ranges(ranks), what);
+    text +=
+        fmt::format("{}{} ({})", text.empty() ? "" : ", ", core::short_number_ranges(ranks), what);
   };
   add(line.not_issued, "not issued");
   add(line.behind, "behind an older call");
@@ -172,7 +175,7 @@ std::vector<core::Block> wait_blocks(const torch::Job& job) {
     table.columns.push_back({title, core::Column::Align::kLeft});
   for (const diagnose::WaitLine& line : lines)
     if (table.rows.size() < kMostWaits)
-      table.rows.push_back({core::number_ranges(line.ranks), line.call, holders_text(line)});
+      table.rows.push_back({core::short_number_ranges(line.ranks), line.call, holders_text(line)});
   std::vector<core::Block> blocks = {core::Heading{"Who waits for whom"}, std::move(table)};
   if (lines.size() > kMostWaits)
     blocks.emplace_back(core::Paragraph{fmt::format("and {} more", lines.size() - kMostWaits)});

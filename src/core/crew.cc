@@ -100,6 +100,12 @@ Result<Crew> Crew::join(const Host& host) {
   return no_plugin(*launcher, size, why);
 }
 
+bool Crew::speaks(const Host& host) {
+  for (const Launcher& known : kLaunchers)
+    if (number_of(host, known.size) > 1) return number_of(host, known.rank) == 0;
+  return true;
+}
+
 int Crew::rank() const { return plugin_ ? plugin_->rank : 0; }
 int Crew::size() const { return plugin_ ? plugin_->size : 1; }
 

@@ -22,6 +22,9 @@ namespace comm_probe::core {
 class Crew {
  public:
   static Result<Crew> join(const Host& host);
+  // The launcher calls this process the first one, or there is no launcher: it speaks for all where
+  // they could not join.
+  static bool speaks(const Host& host);
   Crew(Crew&&) noexcept;
   Crew& operator=(Crew&&) noexcept;
   ~Crew();

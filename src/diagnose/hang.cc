@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/finding_table.h"
 #include "diagnose/hang_class.h"
@@ -65,6 +66,22 @@ namespace {
 
 // Of explanations of one kind that stand beside each other.
 constexpr std::size_t kMostShown = 8;
+
+// Members of groups of which no whole dump was read: what is open there nobody says. Where one
+// member has a whole dump with nothing open, no other one holds it back.
+std::vector<int> unseen_ranks(const torch::Job& job) {
+  std::set<int> unseen;
+  for (const torch::Group& group : job.groups) {
+    if (group.ranks.size() < 2) continue;
+    const bool is_seen =
+        std::any_of(group.lanes.begin(), group.lanes.end(), [](const torch::Lane& lane) {
+          return lane.group && lane.is_complete() && !lane.digest->open_by_status;
+        });
+    for (const torch::Lane& lane : group.lanes)
+      if (!is_seen && lane.digest != nullptr) unseen.insert(lane.rank);
+  }
+  return {unseen.begin(), unseen.end()};
+}
 
 class Judge {
  public:
@@ -193,7 +210,8 @@ HangVerdict Judge::healthy() const {
   std::vector<int> waiting = victims_of(state_, {});
   const auto open_unplaced = std::count_if(job_.unplaced.begin(), job_.unplaced.end(),
                                            [](const auto& one) { return !one->open.empty(); });
-  if (waiting.empty() && open_unplaced == 0) {
+  const std::vector<int> unseen = unseen_ranks(job_);
+  if (waiting.empty() && open_unplaced == 0 && unseen.empty()) {
     verdict.kind = HangKind::kHealthy;
     verdict.summary = fmt::format("no call is open on {}", count_text(job_.digests.size(), "rank"));
     return verdict;
@@ -201,6 +219,10 @@ HangVerdict Judge::healthy() const {
   verdict.kind = HangKind::kNotDecidable;
   verdict.confidence = core::Confidence::kPossible;
   verdict.summary = waiting.empty() ? "" : fmt::format("calls are open on {}", ranks_text(waiting));
+  if (waiting.empty() && open_unplaced == 0)
+    verdict.summary =
+        fmt::format("no call is open in what was read, but of groups of {} no whole dump was read",
+                    ranks_text(unseen));
   if (open_unplaced > 0)
     verdict.summary += fmt::format("{}calls are open in {} whose rank is not known",
                                    waiting.empty() ? "" : ", and ",
@@ -212,8 +234,7 @@ HangVerdict Judge::healthy() const {
   return verdict;
 }
 
-// Where the same number may be another call, what follows from equal numbers is possible at most,
-// and that all agree does not follow.
+// Where the same number may be another call, nothing follows from equal numbers.
 void doubt_numbers(HangJudgement& judgement) {
   HangVerdict& verdict = judgement.verdict;
   judgement.caveats.push_back(core::make_caveat(
@@ -221,15 +242,17 @@ void doubt_numbers(HangJudgement& judgement) {
       "the number of each call in its group: one counter numbers the calls of all",
       "ranks that called the groups in turns of their own cannot be compared"));
   if (verdict.kind == HangKind::kHealthy) return;
-  const bool agrees = verdict.kind == HangKind::kNetworkOrHardware && verdict.culprits.empty();
   verdict.confidence = core::Confidence::kPossible;
-  if (!agrees) {
-    verdict.alternatives.push_back(
-        {HangKind::kNotDecidable, {}, "dumps whose rings have lost no call"});
-    return;
-  }
-  verdict.alternatives.push_back({verdict.kind, {}, "dumps whose rings have lost no call"});
+  verdict.alternatives = {{verdict.kind, verdict.culprits, "dumps whose rings have lost no call"}};
   verdict.kind = HangKind::kNotDecidable;
+  verdict.victims.insert(verdict.victims.end(), verdict.culprits.begin(), verdict.culprits.end());
+  std::sort(verdict.victims.begin(), verdict.victims.end());
+  verdict.culprits.clear();
+  verdict.sides.clear();
+  verdict.evidence.clear();
+  verdict.group.reset();
+  verdict.seq.reset();
+  verdict.op.clear();
   verdict.summary = fmt::format(
       "calls are open on {}; which of them belong together is not known, because one counter "
       "numbers "

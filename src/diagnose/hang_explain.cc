@@ -195,7 +195,10 @@ HangVerdict explain_idle(const HangState& state, const std::vector<int>& ranks) 
       {HangKind::kSlow, ranks,
        "a second dump some seconds later: the same last call there means stuck"},
       {HangKind::kCountMismatch, ranks,
-       "py-spy, or the end of its log: has it left its loop, with fewer steps than the others?"}};
+       "py-spy, or the end of its log: has it left its loop, with fewer steps than the others?"},
+      {HangKind::kP2pUnpaired, ranks,
+       "py-spy: is it in a send or receive whose communicator was never made? That leaves no "
+       "entry"}};
   const std::string who = ranks_text(ranks);
   verdict.next = {fmt::format("py-spy dump --pid PID on the host of {}: where is it?", who),
                   fmt::format("the log of {} and dmesg of {}: traceback, OOM, Xid", who,
@@ -220,7 +223,7 @@ std::string blank_text(const HangState& state, const std::vector<int>& ranks) {
   add(none, ranks_text(none) + " left no dump");
   add(stale, fmt::format("the dump{} of {} {} of an older run", stale.size() == 1 ? "" : "s",
                          ranks_text(stale), stale.size() == 1 ? "is" : "are"));
-  add(cut, fmt::format("the dump{} of {} {} cut and {} not reach so far",
+  add(cut, fmt::format("the dump{} of {} {} cut or unreadable and {} not reach so far",
                        cut.size() == 1 ? "" : "s", ranks_text(cut), cut.size() == 1 ? "is" : "are",
                        cut.size() == 1 ? "does" : "do"));
   return text;

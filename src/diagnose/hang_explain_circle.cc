@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "diagnose/hang_explain.h"
 #include "diagnose/hang_text.h"
@@ -231,6 +232,23 @@ HangVerdict explain_circle(const HangState& state, const WaitRoot& root) {
   return verdict;
 }
 
+namespace {
+
+// Who should have the other end of a message that one of `ranks` has open, and shows none.
+std::vector<int> partners_without_end(const HangState& state, const std::vector<int>& ranks) {
+  std::set<int> partners;
+  for (const OpenMessage& message : find_open_messages(state)) {
+    if (message.is_paired()) continue;
+    const bool is_sent = message.send.message != nullptr;
+    const int owner = is_sent ? message.from : message.to;
+    if (std::find(ranks.begin(), ranks.end(), owner) != ranks.end())
+      partners.insert(is_sent ? message.to : message.from);
+  }
+  return {partners.begin(), partners.end()};
+}
+
+}  // namespace
+
 HangVerdict explain_message_agreement(const HangState& state, const std::vector<int>& ranks) {
   HangVerdict verdict;
   const Head* head = state.head(ranks.front());
@@ -250,11 +268,23 @@ HangVerdict explain_message_agreement(const HangState& state, const std::vector<
     verdict.alternatives.push_back(
         {HangKind::kNetworkOrHardware, {}, "does it pass with batches of at most 256?"});
     verdict.next = {"split the batch into parts of at most 256 sends and receives"};
+  } else if (const std::vector<int> silent = partners_without_end(state, ranks); !silent.empty()) {
+    verdict.kind = HangKind::kNotDecidable;
+    verdict.summary = fmt::format(
+        "{} {} in sends and receives of {}; the other ends, of {}, are in no dump: cut, lost by "
+        "the "
+        "ring, or never made",
+        ranks_text(ranks), verb(ranks, "wait"), group_text(state.job().groups[head->group]),
+        ranks_text(silent));
+    verdict.alternatives = {
+        {HangKind::kP2pUnpaired, silent, "whole dumps of " + ranks_text(silent)},
+        {HangKind::kRankDeadOrStuck, silent, "py-spy on " + ranks_text(silent)}};
+    verdict.next = {"whole dumps of " + ranks_text(silent)};
   } else {
     verdict.kind = HangKind::kNetworkOrHardware;
     verdict.summary = fmt::format(
-        "{} wait in sends and receives of {} that all have both ends: no difference is visible",
-        ranks_text(ranks), group_text(state.job().groups[head->group]));
+        "{} {} in sends and receives of {} that all have both ends: no difference is visible",
+        ranks_text(ranks), verb(ranks, "wait"), group_text(state.job().groups[head->group]));
     verdict.next = {"NCCL_DEBUG=WARN lines of these ranks", "dmesg for Xid and link errors"};
   }
   verdict.victims = victims_of(state, verdict.culprits);

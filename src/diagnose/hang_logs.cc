@@ -179,19 +179,20 @@ core::Caveat foreign_caveat(const JobLine& timeout) {
       "the logs seem to be of another run and were not used");
 }
 
-// Ranks without a dump that wait for the id of a communicator make the first call of another group:
-// they are not gone, they are elsewhere in the program than the ranks that wait for them.
+// Ranks without an open call that wait for the id of a communicator make the first call of another
+// group: they are not gone, they are elsewhere in the program than the ranks that wait for them.
 void tell_of_other_group(HangVerdict& verdict, const torch::Job& job, const JobLines& lines) {
   if (verdict.kind != HangKind::kNotDecidable && verdict.kind != HangKind::kRankDeadOrStuck) return;
+  const std::vector<int>& suspects = verdict.culprits.empty() ? job.missing : verdict.culprits;
   std::vector<int> elsewhere;
   const JobLine* shown = nullptr;
-  for (const int rank : job.missing) {
+  for (const int rank : suspects) {
     const JobLine* line = lines.first(JobEvent::kStoreWait, rank);
     if (line == nullptr) continue;
     elsewhere.push_back(rank);
     if (shown == nullptr) shown = line;
   }
-  if (shown == nullptr || elsewhere != job.missing) return;
+  if (shown == nullptr || elsewhere != suspects) return;
   verdict.kind = HangKind::kCountMismatch;
   verdict.confidence = Confidence::kLikely;
   verdict.is_code = true;
@@ -215,9 +216,32 @@ void tell_of_other_group(HangVerdict& verdict, const torch::Job& job, const JobL
 
 }  // namespace
 
+namespace {
+
+// No call is open in the dumps: they are older than the fault, or it lies where the recorder does
+// not look. What the logs tell stands.
+void told_by_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& lines) {
+  if (!lines.tell_of_trouble()) return;
+  if (const JobLine* foreign = foreign_timeout(job, lines)) {
+    judgement.caveats.push_back(foreign_caveat(*foreign));
+    return;
+  }
+  HangJudgement told = judge_logs(lines);
+  if (told.verdict.kind == HangKind::kHealthy) return;
+  told.verdict.summary +=
+      "; the dumps show no open call: they were taken before, or of another run";
+  told.verdict.confidence = std::max(told.verdict.confidence, Confidence::kLikely);
+  told.verdict.alternatives.push_back(
+      {HangKind::kHealthy, {}, "the times of the dumps and of the lines: are they of one run?"});
+  judgement.verdict = std::move(told.verdict);
+  for (core::Caveat& caveat : told.caveats) judgement.caveats.push_back(std::move(caveat));
+}
+
+}  // namespace
+
 void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& lines) {
   HangVerdict& verdict = judgement.verdict;
-  if (verdict.kind == HangKind::kHealthy) return;
+  if (verdict.kind == HangKind::kHealthy) return told_by_logs(judgement, job, lines);
   const bool is_quiet = !lines.logs.empty() && !lines.tell_of_trouble();
   if (is_quiet && is_young_by_logs(HangState(job), lines)) {
     verdict = as_moving(std::move(verdict),

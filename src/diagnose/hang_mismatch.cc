@@ -14,7 +14,7 @@ using torch::Work;
 
 namespace {
 
-constexpr int kFarthestShift = 3;
+constexpr int kFarthestShift = 8;
 
 // Calls before it were completed by everybody: whatever differed there did not stop the job.
 std::optional<std::uint32_t> first_open(const Group& group) {

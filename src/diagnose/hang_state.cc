@@ -116,12 +116,12 @@ const std::vector<Head>& HangState::open(int rank) const {
 
 bool HangState::is_idle(int rank) const {
   const Digest* digest = job_.digest_of(rank);
-  return digest != nullptr && !digest->dump.cut && head(rank) == nullptr;
+  return digest != nullptr && !is_blank(rank) && head(rank) == nullptr;
 }
 
 bool HangState::is_blank(int rank) const {
   const Digest* digest = job_.digest_of(rank);
-  return digest == nullptr || digest->dump.cut;
+  return digest == nullptr || digest->dump.cut || digest->open_by_status;
 }
 
 CallView HangState::view(std::size_t group, std::uint32_t seq) const {

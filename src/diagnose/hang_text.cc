@@ -72,7 +72,7 @@ std::vector<std::string> stack_lines(const Digest& digest, const Work& work, std
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + core::number_ranges(ranks);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + core::short_number_ranges(ranks);
 }
 
 std::string ranks_have(const std::vector<int>& ranks) {

@@ -18,7 +18,7 @@ std::vector<std::string> stack_lines(const torch::Digest& digest, const torch::W
                                      std::size_t most);
 // "group 2 (TENSOR_MODEL_PARALLEL_GROUP, ranks 4-7)"
 std::string group_text(const torch::Group& group);
-// "rank 3", "ranks 3, 7"
+// "rank 3", "ranks 3, 7", "ranks 3, 11, 19, ... 1019 (128)"
 std::string ranks_text(const std::vector<int>& ranks);
 // "rank 3 has", "ranks 3, 7 have"
 std::string ranks_have(const std::vector<int>& ranks);

@@ -32,8 +32,8 @@ std::string seconds(double value) { return fmt::format("{:.4g} s", value); }
 FiredTimer fired(const Timer& timer, const JobLine& line) {
   FiredTimer made{timer.name, timer.limit, "", {line.file, line.line, line.text}};
   if (line.limit_ms) made.limit = seconds(static_cast<double>(*line.limit_ms) / 1000);
-  made.what =
-      line.rank ? fmt::format("first seen on rank {}", *line.rank) : std::string("first seen");
+  made.what = line.clock_s ? "first seen" : "seen";  // without a clock: the first file
+  if (line.rank) made.what += fmt::format(" on rank {}", *line.rank);
   if (line.seq) made.what += fmt::format(": {} {}", line.op, *line.seq);
   if (line.ran_ms) made.what += ", after " + seconds(static_cast<double>(*line.ran_ms) / 1000);
   if (line.code) made.what += fmt::format(", status {}", *line.code);

@@ -97,6 +97,8 @@ std::string indented(const std::vector<std::string>& lines, std::size_t indent) 
   return fmt::format("{}", fmt::join(lines, "\n" + std::string(indent, ' ')));
 }
 
-std::string ranges(std::vector<int> numbers) { return core::number_ranges(std::move(numbers)); }
+std::string ranges(std::vector<int> numbers) {
+  return core::short_number_ranges(std::move(numbers));
+}
 
 }  // namespace comm_probe::report

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "torch/readers/hash.h"
@@ -60,6 +61,7 @@ class Digester {
   Work work_of(const Call& call) const;
   void number_by_group();
   void sort();
+  void put_numbers_in_order(std::vector<Work>& sorted, std::vector<std::uint32_t>& moved_to) const;
 
   Digest& digest_;
   const std::vector<Call>& calls_;
@@ -223,6 +225,31 @@ void Digester::number_by_group() {
   for (Work& work : digest_.works) work.seq = next[work.group]++;
 }
 
+// The numbers of a group rise from record to record. Where they do not (bytes that were damaged),
+// its collectives are put in their order all the same: calls are looked up by their number.
+void Digester::put_numbers_in_order(std::vector<Work>& sorted,
+                                    std::vector<std::uint32_t>& moved_to) const {
+  const auto is_before = [](const Work& a, const Work& b) { return a.seq < b.seq; };
+  for (const Digest::Range& range : digest_.ranges) {
+    const auto begin = sorted.begin() + range.begin, end = sorted.begin() + range.middle;
+    if (std::is_sorted(begin, end, is_before)) continue;
+    std::vector<std::uint32_t> order(range.middle - range.begin);
+    std::iota(order.begin(), order.end(), range.begin);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return is_before(sorted[a], sorted[b]);
+    });
+    std::vector<Work> works;
+    std::vector<std::uint32_t> place(order.size());
+    for (const std::uint32_t from : order) {
+      place[from - range.begin] = range.begin + static_cast<std::uint32_t>(works.size());
+      works.push_back(sorted[from]);
+    }
+    std::copy(works.begin(), works.end(), begin);
+    for (std::uint32_t& to : moved_to)
+      if (to >= range.begin && to < range.middle) to = place[to - range.begin];
+  }
+}
+
 // By group, collectives before p2p; within them the order of the records stays.
 void Digester::sort() {
   const auto bucket_of = [](const Work& work) {
@@ -240,6 +267,7 @@ void Digester::sort() {
     moved_to[i] = begin[bucket_of(digest_.works[i])]++;
     sorted[moved_to[i]] = digest_.works[i];
   }
+  put_numbers_in_order(sorted, moved_to);
   for (std::size_t i = 0; i < digest_.works.size(); ++i)
     if (digest_.works[i].state == Work::State::kPending) digest_.open.push_back(moved_to[i]);
   digest_.works = std::move(sorted);
@@ -266,6 +294,12 @@ Digest digest(Dump dump) {
   made.has_entries = !made.dump.calls.empty();
   made.only_active = made.dump.is_only_active() || (!made.has_entries && !made.dump.cut);
   made.last_time_ns = made.dump.last_time_ns();
+  made.open_by_status =
+      !made.has_entries &&
+      std::any_of(made.dump.groups.begin(), made.dump.groups.end(), [](const DumpGroup& group) {
+        return group.progress &&
+               group.progress->enqueued > std::max<std::int64_t>(group.progress->completed, 0);
+      });
   Digester(made).run();
   made.dump.calls = {};
   return made;

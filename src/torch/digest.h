@@ -67,6 +67,8 @@ struct Digest {
   // The numbers count the calls of all groups together and the ring has lost some (torchcomms): the
   // same number on two ranks need not be the same call.
   bool one_counter = false;
+  // No entries at all, and pg_status counts calls that are enqueued and not completed.
+  bool open_by_status = false;
   std::int64_t last_time_ns = 0;
 
   std::span<const Work> collectives(std::size_t group) const;

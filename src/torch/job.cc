@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -56,6 +57,8 @@ CallStanding Lane::standing(std::uint32_t seq) const {
   const auto last = issued();
   if (!last) return CallStanding::kUnknown;
   if (seq > *last) return CallStanding::kNotIssued;
+  if (!digest->has_entries && progress != nullptr)
+    return progress->completed >= seq ? CallStanding::kDone : CallStanding::kUnknown;
   if (digest->dump.cut) {
     const bool done = progress != nullptr && progress->completed >= seq;
     return done ? CallStanding::kDone : CallStanding::kUnknown;
@@ -101,8 +104,8 @@ namespace {
 using DigestPointer = std::shared_ptr<const Digest>;
 
 bool is_better(const Digest& a, const Digest& b) {
-  if (a.dump.format != b.dump.format) return a.dump.format == Dump::Format::kPickle;
   if (a.last_time_ns != b.last_time_ns) return a.last_time_ns > b.last_time_ns;
+  if (a.dump.format != b.dump.format) return a.dump.format == Dump::Format::kPickle;
   return a.dump.file < b.dump.file;
 }
 
@@ -132,8 +135,9 @@ std::vector<DigestPointer> one_each(std::vector<DigestPointer> digests, Job& job
   std::vector<DigestPointer> kept;
   for (DigestPointer& digest : digests) {
     const bool is_second = !kept.empty() && kept.back()->rank == digest->rank;
-    if (is_second && kept.back()->dump.format == digest->dump.format) {
-      const bool is_same = same_calls(*kept.back(), *digest);
+    // the same dump as pickle and as JSON is nothing to tell
+    const bool is_same = is_second && same_calls(*kept.back(), *digest);
+    if (is_second && !(is_same && kept.back()->dump.format != digest->dump.format)) {
       job.has_other_dumps |= !is_same;
       job.caveats.push_back(twice_caveat(*kept.back(), *digest, is_same));
     }
@@ -152,6 +156,17 @@ std::int64_t longest_stall_ns(const std::vector<DigestPointer>& digests) {
   return longest_ms * 1'000'000;
 }
 
+// The first call that a dump with calls after `since` still shows.
+std::int64_t beginning_of(const std::vector<DigestPointer>& digests, std::int64_t since) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const DigestPointer& digest : digests) {
+    if (digest->last_time_ns < since) continue;
+    for (const Work& work : digest->works)
+      if (work.created_ns > 0) first = std::min(first, work.created_ns);
+  }
+  return first;
+}
+
 std::vector<DigestPointer> of_one_run(std::vector<DigestPointer> digests, Job& job) {
   std::vector<std::int64_t> times;
   for (const DigestPointer& digest : digests)
@@ -160,8 +175,10 @@ std::vector<DigestPointer> of_one_run(std::vector<DigestPointer> digests, Job& j
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   const std::int64_t longest = longest_stall_ns(digests);
+  const std::int64_t beginning = beginning_of(digests, *middle - longest);
   std::erase_if(digests, [&](const DigestPointer& digest) {
     if (digest->last_time_ns == 0 || *middle - digest->last_time_ns <= longest) return false;
+    if (digest->last_time_ns >= beginning) return false;  // while the others were already running
     job.caveats.push_back(core::make_caveat(
         "hang.dump-stale",
         fmt::format("{}: its last call is {:.1f} h older than those of the others",

@@ -71,9 +71,9 @@ struct Job {
   bool has_one_counter() const;
 };
 
-// `digests` in any order; several of one rank: the pickle wins over the JSON, the later over the
-// earlier, and a caveat says so. A dump whose calls all lie far before those of the others is of an
-// older run and left out.
+// `digests` in any order; several of one rank: the later wins over the earlier, the pickle over the
+// JSON of the same time, and a caveat says so. A dump whose calls all lie far before those that the
+// others show is of an older run and left out.
 Job align(std::vector<std::shared_ptr<const Digest>> digests);
 
 }  // namespace comm_probe::torch

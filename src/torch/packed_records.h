@@ -39,7 +39,7 @@ template <class Archive>
 void pack_fields(Archive& archive, Digest& digest) {
   archive(digest.rank, digest.dump, digest.works, digest.members, digest.messages, digest.open,
           digest.ranges, digest.wrapped, digest.only_active, digest.has_entries, digest.one_counter,
-          digest.last_time_ns);
+          digest.open_by_status, digest.last_time_ns);
 }
 template <class Archive>
 void pack_fields(Archive& archive, JobLine& line) {

@@ -62,4 +62,14 @@ std::optional<int> rank_of_name(std::string_view path) {
   return at_the_end(folder.substr(folder.find_last_of('/') + 1));
 }
 
+std::optional<std::string> dump_prefix_of_name(std::string_view path) {
+  for (const std::string_view text : {".log", ".txt", ".out", ".err"})
+    if (path.find(text, path.find_last_of('/') + 1) != std::string_view::npos) return std::nullopt;
+  const std::string_view bare = without_endings(path);
+  std::size_t end = bare.size();
+  while (end > 0 && is_digit(bare[end - 1])) --end;
+  if (end == bare.size()) return std::nullopt;
+  return std::string(bare.substr(0, end));
+}
+
 }  // namespace comm_probe::torch

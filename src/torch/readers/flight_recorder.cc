@@ -58,6 +58,14 @@ core::Caveat skipped_caveat(const Dump& dump) {
       "calls that lack here may have been made");
 }
 
+core::Error too_large(const std::string& file, std::uint64_t limit) {
+  core::Error error = core::input_error(
+      fmt::format("no Flight Recorder dump: more than {} MiB unpacked", limit >> 20),
+      "expected a few MB for each rank");
+  error.where.file = file;
+  return error;
+}
+
 core::Error no_dump(const Dump& dump, const Stopped& stopped) {
   core::Error error = core::input_error(
       stopped.why.empty() ? "no Flight Recorder dump: neither entries nor groups in it"
@@ -112,10 +120,24 @@ core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists
   return dump;
 }
 
-core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists) {
-  const auto bytes = input.read_all(kLargestDump);
-  if (!bytes) return bytes.error();
-  return read_dump(input.name(), *bytes, rank_lists);
+core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists, std::uint64_t limit) {
+  std::string bytes;
+  std::optional<core::Error> broken;  // packed data that is cut: what came before it is used
+  while (!broken) {
+    const auto block = input.next();
+    if (!block) broken = block.error();
+    if (!block || block->empty()) break;
+    if (bytes.size() + block->size() > limit) return too_large(input.name(), limit);
+    bytes.append(*block);
+  }
+  auto dump = read_dump(input.name(), bytes, rank_lists);
+  if (!broken) return dump;
+  if (!dump) return *broken;
+  if (!dump->cut)
+    dump->caveats.push_back(core::make_caveat("hang.dump-cut", broken->one_line(),
+                                              "what this rank did after it is not known"));
+  dump->cut = true;
+  return dump;
 }
 
 }  // namespace comm_probe::torch

@@ -18,7 +18,9 @@ inline constexpr std::uint64_t kLargestDump = std::uint64_t{1} << 31;
 
 // By the first bytes; a text that is JSON but no dump is none.
 bool looks_like_dump(std::string_view head);
-core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists);
+// At most `limit` bytes, unpacked; packed data that is cut gives what stood before the cut.
+core::Result<Dump> read_dump(core::Input& input, RankLists& rank_lists,
+                             std::uint64_t limit = kLargestDump);
 core::Result<Dump> read_dump(std::string file, std::string_view bytes, RankLists& rank_lists);
 
 }  // namespace comm_probe::torch

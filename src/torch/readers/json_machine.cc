@@ -237,8 +237,9 @@ bool JsonMachine::step() {
 }
 
 Stopped JsonMachine::run(std::string_view text) {
+  constexpr unsigned kLook = 256;  // the room is looked at every so many values
   text_ = text;
-  while (true) {
+  for (unsigned count = 0;; ++count) {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     stopped_.offset = at_;
     const bool is_done = open_.empty() && expect_ == Expect::kCommaOrEnd;
@@ -248,6 +249,10 @@ Stopped JsonMachine::run(std::string_view text) {
       return stopped_;
     }
     if (!step()) return stopped_;
+    if (count % kLook == 0 && !stack_.has_room()) {
+      fail("more values than a dump of this size can hold");
+      return stopped_;
+    }
   }
 }
 

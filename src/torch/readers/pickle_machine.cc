@@ -264,7 +264,7 @@ Stopped PickleMachine::run(std::string_view bytes) {
       return stopped_;
     }
     if (!step(opcode)) return stopped_;
-    if (count % kLook == 0 && (!stack_.has_room() || memo_.size() > stack_.most())) {
+    if (count % kLook == 0 && !stack_.has_room(bytes_kept())) {
       fail("more values than a dump of this size can hold");
       return stopped_;
     }

@@ -71,6 +71,10 @@ class PickleMachine {
   Value build_list(const unsigned char* begin, const unsigned char* end);
   void forget_known();
   bool need(std::size_t size);
+  // Of the memo and of the lists that are known by their bytes, with their places in the map.
+  std::size_t bytes_kept() const {
+    return memo_.size() * sizeof(Value) + lists_.size() * (sizeof(Value) + 64);
+  }
   std::uint64_t little_endian(std::size_t size);
   bool fail(std::string why);
   bool check(bool done, const char* opcode);

@@ -3,8 +3,9 @@
 // frame becomes a record as soon as it closes, and only its number stays; so a dump of any size
 // needs little more memory than its records.
 //
-// Bounds against hostile files: kDeepest open containers, kMostOpen values in them, a number of
-// values in closed ones that grows with the file (limit_of), no recursion over values.
+// Bounds against hostile files: kDeepest open containers, kMostOpen values in them, bytes of the
+// closed ones that grow with the file (limit_of: a ring of 20,000 entries of 60 frames needs 35 MB
+// where another pickler has put everything into the memo), no recursion over values.
 #pragma once
 
 #include <cstdint>
@@ -85,10 +86,11 @@ class ValueStack {
   bool set_one();                // dict, key, value -> dict
   bool tuple(std::size_t size);  // the last `size` values become a list
   bool tuple_marked();
-  bool has_room() const {
-    return stack_.size() < kMostOpen && items_.size() + objects_.size() < limit_;
+  // `beside`: bytes that the machine itself keeps.
+  bool has_room(std::size_t beside = 0) const {
+    return stack_.size() < kMostOpen &&
+           items_.size() * sizeof(Value) + objects_.size() * sizeof(Object) + beside < limit_;
   }
-  std::uint64_t most() const { return limit_; }
   // From now on a container may be reached in two ways (memo): nothing is thrown away any more.
   void share() { shared_ = true; }
   // Takes the value on top; what it reaches is not thrown away. A list that stays has 1 as its
@@ -140,12 +142,15 @@ class ValueStack {
   };
 
   void push_container(Value::Kind kind);
+  void grow_objects();
   // The lowest value that an opcode without a mark of its own may touch.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back() + 1; }
   void add(std::uint32_t object, std::size_t from);
   std::uint32_t own_list(std::size_t at);
   bool give_to_sink(std::uint32_t dict, std::size_t from);
-  static std::uint64_t limit_of(std::uint64_t file_bytes) { return 2'500'000 + file_bytes / 4; }
+  static std::uint64_t limit_of(std::uint64_t file_bytes) {
+    return (std::uint64_t{32} << 20) + file_bytes / 4;
+  }
 
   std::vector<Value> stack_ = {};
   std::vector<std::size_t> marks_ = {};

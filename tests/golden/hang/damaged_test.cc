@@ -2,11 +2,13 @@
 // the truth clears is named as certain.
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "run_binary.h"
 
@@ -172,10 +174,61 @@ TEST_F(Damaged, FilesOfNoUseAreNamed) {
     std::ofstream(file("rank_1"), std::ios::binary) << bytes;
     const json result = verdict();
     const json document = json::parse(last_.out);
-    EXPECT_TRUE(has_caveat(document, "input.passed-over")) << last_;
+    EXPECT_TRUE(has_caveat(document, "input.unreadable")) << last_;
     EXPECT_NE(last_.out.find(file("rank_1")), std::string::npos);
     EXPECT_NE(result.at("confidence"), "certain");
+    EXPECT_EQ(last_.out.find("left no dump"), std::string::npos);
   }
+  std::ofstream(file("plot.png"), std::ios::binary)
+      << std::string_view("\x89PNG\r\n\x1a\n\0\0", 10);
+  verdict();
+  EXPECT_TRUE(has_caveat(json::parse(last_.out), "input.passed-over")) << last_;
+}
+
+// Whatever is wrong with the file, the rank has left one: it is not accused of having left none.
+TEST_F(Damaged, AnUnreadableDumpAccusesNobody) {
+  const fs::path agreement = kHang / "14_network_all_agree_timing/pickle";
+  for (const std::string& bytes : {std::string(), std::string("<html>404</html>"),
+                                   std::string("\x80\x02cos\nsystem\n.", 13)}) {
+    copy(agreement);
+    std::ofstream(file("rank_3"), std::ios::binary) << bytes;
+    const json result = verdict();
+    EXPECT_TRUE(result.at("culprit_ranks").empty()) << last_;
+    EXPECT_EQ(last_.out.find("left no dump"), std::string::npos) << last_;
+  }
+}
+
+// What stands before the cut of a packed dump is used.
+TEST_F(Damaged, APackedDumpThatIsCut) {
+  copy(kHang / "01_size_mismatch/pickle");
+  const std::string plain = file("rank_0");
+  std::ostringstream bytes;
+  bytes << std::ifstream(plain, std::ios::binary).rdbuf();
+  fs::remove(plain);
+  gzFile packed = gzopen((plain + ".gz").c_str(), "wb");
+  gzwrite(packed, bytes.str().data(), static_cast<unsigned>(bytes.str().size()));
+  gzclose(packed);
+  fs::resize_file(plain + ".gz", fs::file_size(plain + ".gz") - 30);
+  verdict();
+  EXPECT_TRUE(has_caveat(json::parse(last_.out), "hang.dump-cut")) << last_;
+  EXPECT_NE(last_.out.find("rank_0.gz\",\n      \"kind\": \"flight-recorder\""), std::string::npos);
+}
+
+TEST_F(Damaged, WhereAllDumpsAreCutNothingIsHealthy) {
+  copy(kHang / "08_rank_stuck_cascade/pickle");
+  for (int rank = 0; rank < 8; ++rank) cut_to(file("rank_" + std::to_string(rank)), 0.6);
+  EXPECT_NE(verdict().at("class"), "healthy");
+  EXPECT_EQ(last_.status, 1);
+}
+
+// Of a rank's pickle and JSON the later one counts.
+TEST_F(Damaged, AnOlderPickleDoesNotHideTheJson) {
+  copy(kHang / "01_size_mismatch/pickle");
+  const json whole = verdict();
+  fs::copy_file(kHang / "01_size_mismatch/json/rank_2.json", file("rank_2.json"));
+  cut_to(file("rank_2"), 0.3);
+  EXPECT_EQ(verdict().at("culprit_ranks"), whole.at("culprit_ranks")) << last_;
+  EXPECT_TRUE(has_caveat(json::parse(last_.out), "hang.rank-twice")) << last_;
 }
 
 // The logs of another run: their time-out is of a call that the dumps have completed.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "job_writer.h"
 
 namespace comm_probe::test {
@@ -248,6 +250,108 @@ TEST(Review, RanksInTheFirstCallOfAnotherGroup) {
   EXPECT_THAT(verdict.summary, HasSubstr("first call of another group"));
   ASSERT_FALSE(verdict.alternatives.empty());
   EXPECT_THAT(verdict.alternatives.front().ranks, ElementsAre(0, 2));
+}
+
+std::string timeout_text(int rank, int seq) {
+  const std::string number = std::to_string(rank);
+  return "[rank" + number + "]:[E1129 12:05:10.6 ProcessGroupNCCL.cpp:689] [Rank " + number +
+         "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" + std::to_string(seq) +
+         ", OpType=ALLREDUCE, NumelIn=10, NumelOut=10, Timeout(ms)=600000) ran for 600086 "
+         "milliseconds before timing out.";
+}
+
+bool has_caveat(const diagnose::HangJudgement& judgement, const std::string& id) {
+  return std::any_of(judgement.caveats.begin(), judgement.caveats.end(),
+                     [&](const core::Caveat& caveat) { return caveat.id == id; });
+}
+
+// Dumps without an open call do not outweigh logs that tell of a fault; logs of another run do not
+// outweigh the dumps.
+TEST(Review, LogsTellOfAFaultBehindTheDumps) {
+  JobWriter job(4);
+  job.everyone("0", "all_reduce", 10);
+  for (int rank = 0; rank < 4; ++rank) job.log(rank, timeout_text(rank, 2));
+  const auto later = job.judge();
+  EXPECT_EQ(later.verdict.kind, HangKind::kNotDecidable);
+  EXPECT_THAT(later.verdict.summary, HasSubstr("no open call"));
+  JobWriter killed(4);
+  killed.everyone("0", "all_reduce", 10);
+  killed.log(0, "srun: error: node7: task 2: Killed");
+  EXPECT_THAT(killed.judge().verdict.culprits, ElementsAre(2));
+  JobWriter other(4);
+  other.everyone("0", "all_reduce", 10);
+  for (int rank = 0; rank < 4; ++rank) other.log(rank, timeout_text(rank, 1));
+  const auto foreign = other.judge();
+  EXPECT_EQ(foreign.verdict.kind, HangKind::kHealthy);
+  EXPECT_TRUE(has_caveat(foreign, "hang.log-foreign"));
+}
+
+// A dump without entries: pg_status tells that calls are open, and nothing that they were made.
+TEST(Review, CallsThatOnlyTheStatusKnows) {
+  JobWriter all(4);
+  JobWriter one(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    all.call(rank, "0", "all_reduce", 10);
+    for (int call = 0; call < 2; ++call) one.call(rank, "0", "all_reduce", 10);
+    one.call(rank, "0", "all_reduce", 10).open();
+  }
+  const nlohmann::json status = {{"last_enqueued_collective", "3"},
+                                 {"last_started_collective", "-1"},
+                                 {"last_completed_collective", "2"}};
+  for (int rank = 0; rank < 4; ++rank) {
+    all.dump(rank)["entries"] = nlohmann::json::array();
+    all.dump(rank)["pg_status"]["0"] = status;
+  }
+  EXPECT_EQ(all.judge().verdict.kind, HangKind::kNotDecidable);
+  one.dump(2)["entries"] = nlohmann::json::array();
+  one.dump(2)["pg_status"]["0"] = status;
+  const HangVerdict verdict = one.judge().verdict;
+  EXPECT_THAT(verdict.summary, Not(HasSubstr("completed on rank 2")));
+  EXPECT_THAT(verdict.culprits, IsEmpty());
+}
+
+// The same as without their dumps: these ranks are elsewhere in the program, not stuck.
+TEST(Review, IdleRanksInTheFirstCallOfAnotherGroup) {
+  JobWriter job(4);
+  job.everyone("0", "all_reduce", 10);
+  for (const int rank : {0, 1}) job.call(rank, "0", "all_reduce", 10).open();
+  for (const int rank : {2, 3})
+    job.log(rank,
+            "[rank" + std::to_string(rank) +
+                "]: torch.distributed.DistBackendError: [1] is setting up NCCL communicator "
+                "and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but "
+                "store->get('0') got error: wait timeout after 12000ms, keys: /default_pg/0");
+  const HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kCountMismatch);
+  EXPECT_EQ(verdict.confidence, Confidence::kLikely);
+  EXPECT_THAT(verdict.culprits, ElementsAre(2, 3));
+}
+
+// Found by fuzzing: numbers that fall. Every call is found by its number all the same.
+TEST(Review, NumbersThatFall) {
+  JobWriter job(2);
+  for (const int rank : {0, 1})
+    for (const int seq : {5, 3, 4})
+      (*job.call(rank, "0", "all_reduce", 10).open().entry)["collective_seq_id"] = seq;
+  const auto judgement = job.judge();
+  EXPECT_NE(judgement.verdict.kind, HangKind::kHealthy);
+  const torch::Job aligned = job.job();
+  for (const std::uint32_t seq : {3U, 4U, 5U})
+    EXPECT_NE(aligned.groups.front().lane_of(1)->find(seq), nullptr) << seq;
+}
+
+// Four calls left out are a shift as one is.
+TEST(Review, SeveralCallsLeftOut) {
+  JobWriter job(4);
+  for (int call = 0; call < 12; ++call)
+    for (int rank = 0; rank < 4; ++rank) {
+      if (rank == 2 && call >= 4 && call < 8) continue;
+      auto written = job.call(rank, "0", "all_reduce", 100 + call);
+      if (call >= 4) written.open();
+    }
+  const HangVerdict verdict = job.judge().verdict;
+  EXPECT_EQ(verdict.kind, HangKind::kCountMismatch);
+  EXPECT_THAT(verdict.culprits, ElementsAre(2));
 }
 
 }  // namespace

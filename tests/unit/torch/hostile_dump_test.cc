@@ -61,7 +61,8 @@ const std::string kHead("\x80\x02", 2);
 
 TEST(HostileDump, NestedAMillionDeep) {
   expect_small(kHead + repeated("](", 1'000'000), "nested deeper than 100");
-  expect_small(kHead + repeated("]", 1'000'000) + repeated("a", 999'999) + ".", "neither entries");
+  expect_small(kHead + repeated("]", 1'000'000) + repeated("a", 999'999) + ".",
+               "more values than a dump");
   expect_small(repeated("[", 1'000'000), "nested deeper than 100");
   expect_small(repeated("{\"entries\":", 1'000'000), "nested deeper than 100");
 }
@@ -73,6 +74,11 @@ TEST(HostileDump, CountsThatAreNotThere) {
                "where 0 are left");
   expect_small(kHead + "]r" + std::string("\xf0\xff\xff\xff", 4), "memo number 4294967280");
   expect_small(kHead + "](" + repeated("N", 20'000'000), "more values than a dump");
+  std::string distinct = kHead + "](";  // lists that differ, each known by its bytes
+  for (std::uint32_t i = 0; i < 2'000'000; ++i)
+    distinct += "](J" + std::string(reinterpret_cast<const char*>(&i), 4) + "e";
+  expect_small(distinct, "more values than a dump");
+  expect_small("{\"entries\": [" + repeated("1,", 8'000'000), "more values than a dump");
   expect_small(
       kHead + "]q" + std::string("\0", 1) + "(" + repeated(std::string("h\0", 2), 9'000'000),
       "more values than a dump");
