@@ -175,6 +175,18 @@ Json straggler_json(const AcrossRanks& across, const diagnose::Straggler& one) {
   return json;
 }
 
+// A rank that is late together with others.
+Json late_member_json(const AcrossRanks& across, const diagnose::LateSet& set, int rank) {
+  const torch::RankWaits& waits = across.waits.ranks[static_cast<std::size_t>(rank)];
+  Json together = Json::array();
+  for (const int member : set.ranks) together.push_back(across.rank_number(member));
+  return {{"rank", across.rank_number(rank)},      {"step", nullptr},
+          {"caused_wait_us", us(waits.caused)},    {"of_it_at_entry_us", us(waits.caused_excused)},
+          {"all_waiting_us", us(set.all_waiting)}, {"last_in", waits.last_in},
+          {"collectives", waits.meetings},         {"kind", diagnose::late_kind_name(set.kind)},
+          {"together_with", std::move(together)}};
+}
+
 Json clock_json(const AcrossRanks& across, const torch::ClockOffset& clock) {
   return {{"rank", across.rank_number(clock.rank)},
           {"reference", across.rank_number(clock.reference)},
@@ -218,6 +230,9 @@ void add_across_json(const AcrossView& view, Json& result) {
   result["rates"] = std::move(rates);
   Json stragglers = Json::array();
   for (const auto& one : view.judged.stragglers) stragglers.push_back(straggler_json(across, one));
+  if (view.judged.late_set)
+    for (const int rank : view.judged.late_set->ranks)
+      stragglers.push_back(late_member_json(across, *view.judged.late_set, rank));
   result["stragglers"] = std::move(stragglers);
   Json clock = Json::array();
   if (across.job.has_clock)

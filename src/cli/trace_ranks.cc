@@ -163,6 +163,22 @@ void add_gaps(const TraceReport& report, core::Document& document) {
   document.details.emplace_back(std::move(table));
 }
 
+// The streams of the first rank: which of them computes, which communicates.
+void add_streams(const TraceReport& report, core::Document& document) {
+  const torch::Trace& trace = report.inputs.traces.front();
+  core::Table table{.columns = {right("device"), right("stream"), right("busy"), right("compute"),
+                                right("comm"), right("ops")},
+                    .rows = {}};
+  for (const torch::StreamUse& use : report.ranks.front().streams) {
+    const torch::Stream& stream = trace.streams[use.stream];
+    table.rows.push_back({std::to_string(stream.device), std::to_string(stream.id),
+                          time_text(use.busy), time_text(use.compute), time_text(use.communication),
+                          std::to_string(use.ops)});
+  }
+  document.details.emplace_back(core::Heading{fmt::format("Streams of rank {}", *trace.rank)});
+  document.details.emplace_back(std::move(table));
+}
+
 Breakdown sum_of(const TraceReport& report) {
   Breakdown sum;
   for (const torch::RankBreakdown& rank : report.ranks) add_to(sum, rank.total);
@@ -244,6 +260,7 @@ void add_ranks(const TraceReport& report, core::Document& document) {
   add_rank_table(report, document);
   add_steps(report, document);
   add_groups(report, document);
+  add_streams(report, document);
   add_gaps(report, document);
 }
 

@@ -118,6 +118,23 @@ Table rate_table(const AcrossRanks& across, const std::vector<ShownRate>& rates,
   return table;
 }
 
+// What a rank alone can say about waiting: calls of one size and kind differ in nothing else.
+std::string excess_note(const std::vector<PricedRate>& rates) {
+  constexpr std::size_t kLeastCalls = 3;
+  std::int64_t all = 0;
+  std::int64_t excess = 0;
+  for (const PricedRate& priced : rates) {
+    if (!priced.rate.bytes || priced.rate.count < kLeastCalls) continue;
+    all += priced.rate.total;
+    excess += priced.rate.total - priced.rate.best * static_cast<std::int64_t>(priced.rate.count);
+  }
+  if (excess <= 0) return "";
+  return fmt::format(
+      " Of {} in repeated calls {} are above the fastest call of the same size: waiting for other "
+      "ranks, or links that others use.",
+      text(all), text(excess));
+}
+
 std::string rate_note(const AcrossView& view) {
   const auto& rates = view.judged.rates;
   const auto priced = std::find_if(rates.begin(), rates.end(),
@@ -126,7 +143,8 @@ std::string rate_note(const AcrossView& view) {
                          ? "Transfer is the median over calls of the shortest kernel of a "
                            "collective: waiting is not in it."
                          : "One rank shows no waiting: its kernels hold it, bandwidths are lower "
-                           "bounds.";
+                           "bounds." +
+                               excess_note(rates);
   if (priced != rates.end())
     note += fmt::format(" Predicted by {}.", diagnose::rate_basis_name(priced->basis));
   if (priced != rates.end() && priced->basis == diagnose::RateBasis::kFit)

@@ -183,7 +183,9 @@ void drop_entry_of_stragglers(AcrossJudgement& all) {
     if (finding.id != "trace.entry-skew") return false;
     return std::any_of(all.judgement.findings.begin(), all.judgement.findings.end(),
                        [&](const core::Finding& other) {
-                         return other.id == "trace.straggler" && other.ranks == finding.ranks;
+                         return other.id == "trace.straggler" &&
+                                std::includes(other.ranks.begin(), other.ranks.end(),
+                                              finding.ranks.begin(), finding.ranks.end());
                        });
   };
   std::vector<core::Finding> kept;
@@ -365,6 +367,11 @@ AcrossJudgement judge_across(const AcrossRanks& across, const RateReference& ref
   all.stragglers = stragglers(across);
   all.rates = price_rates(across, reference);
   all.judgement = judge_stragglers(across, all.stragglers);
+  all.late_set = late_set(across);
+  if (all.late_set) {
+    all.stragglers.clear();  // chance chose them out of the set
+    all.judgement = judge_late_set(across, *all.late_set);
+  }
   all.judgement.add(judge_rates(across, all.rates));
   all.judgement.add(judge_meetings(across));
   if (!all.judgement.has("trace.late-outside")) all.judgement.add(judge_outside(across));

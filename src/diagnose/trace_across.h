@@ -7,6 +7,7 @@
 //   trace.entry-skew    ranks entered the window apart; counted for nobody
 #pragma once
 
+#include "diagnose/trace_late_set.h"
 #include "diagnose/trace_rates.h"
 #include "diagnose/trace_straggler.h"
 
@@ -14,6 +15,7 @@ namespace comm_probe::diagnose {
 
 struct AcrossJudgement {
   std::vector<Straggler> stragglers = {};
+  std::optional<LateSet> late_set = {};  // instead, where several are late alike
   std::vector<PricedRate> rates = {};
   Judgement judgement = {};
 };
