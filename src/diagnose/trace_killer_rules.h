@@ -10,12 +10,17 @@
 
 namespace comm_probe::diagnose {
 
+struct Example {
+  torch::KillerHit hit = {};
+  std::string more = {};  // behind its line
+};
+
 // One rule on one rank.
 struct Strike {
   const torch::OverlapFacts* facts = nullptr;
   KillerUse use = {};
-  std::vector<std::string> examples = {};  // first ones: where to look in a viewer
-  bool is_doubtful = false;                // the trace lacks what would prove it
+  std::vector<Example> examples = {};  // first ones: where to look in a viewer
+  bool is_doubtful = false;            // the trace lacks what would prove it
 };
 
 // What the rule says about all ranks that it struck: the worst rank, the ranks, the cost in words.
@@ -30,7 +35,7 @@ enum class RuleWeight {
   kJudged,     // a warning where it costs enough
   kOfTheMost,  // the same, said only where half of the ranks have it
   kNote,       // normal: information whatever it costs
-  kLeastNote,  // the same, of the rank that it costs least: the others wait for somebody
+  kLeastNote,  // the same, where all ranks have it; of the one that it costs least
 };
 
 struct KillerRule {

@@ -124,7 +124,7 @@ Strike strike_of(const OverlapFacts& facts, std::string id, const torch::KillerH
                                    ? a->lost.length() > b->lost.length()
                                    : a->at.start < b->at.start;
                       });
-  for (std::size_t i = 0; i < shown; ++i) strike.examples.push_back(hit_text(facts, *longest[i]));
+  for (std::size_t i = 0; i < shown; ++i) strike.examples.push_back({*longest[i]});
   return strike;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 using torch::OverlapFacts;
 
-constexpr std::size_t kMostEvidence = 3;
-
 std::int64_t cost_of(const KillerUse& use) { return use.saving > 0 ? use.saving : use.lost.sum(); }
 
 void weigh(Strike& strike) {
@@ -53,6 +51,20 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return "on ranks " + core::number_ranges(ranks);
 }
 
+// How many of the ranks a rule must strike.
+std::size_t least_ranks(RuleWeight weight, std::size_t ranks) {
+  switch (weight) {
+    case RuleWeight::kJudged:
+    case RuleWeight::kNote:
+      return 1;
+    case RuleWeight::kOfTheMost:
+      return (ranks + 1) / 2;
+    case RuleWeight::kLeastNote:
+      return ranks;
+  }
+  return 1;
+}
+
 core::Finding finding_of(const KillerRule& rule, const std::vector<Strike>& strikes) {
   const bool shows_least = rule.weight == RuleWeight::kLeastNote;
   Struck struck;
@@ -84,9 +96,9 @@ core::Finding finding_of(const KillerRule& rule, const std::vector<Strike>& stri
                   strikes.size() == 1 ? ""
                   : shows_least       ? ", the least"
                                       : ", the most"));
-  for (const std::string& example : struck.worst->examples)
-    if (finding.evidence.size() < kMostEvidence)
-      finding.evidence.push_back({struck.worst->facts->trace->file, std::nullopt, example});
+  for (const Example& example : struck.worst->examples)
+    finding.evidence.push_back({struck.worst->facts->trace->file, std::nullopt,
+                                hit_text(*struck.worst->facts, example.hit) + example.more});
   return finding;
 }
 
@@ -107,9 +119,7 @@ KillerJudgement judge_killers(const std::vector<OverlapFacts>& ranks) {
         strike->use.warns = strike->use.warns && !is_note;
         strikes.push_back(std::move(*strike));
       }
-      if (strikes.empty() ||
-          (rule.weight == RuleWeight::kOfTheMost && 2 * strikes.size() < ranks.size()))
-        continue;
+      if (strikes.empty() || strikes.size() < least_ranks(rule.weight, ranks.size())) continue;
       all.judgement.findings.push_back(finding_of(rule, strikes));
       for (Strike& strike : strikes) all.killers.push_back(std::move(strike.use));
     }

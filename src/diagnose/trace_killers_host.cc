@@ -63,10 +63,11 @@ std::string op_text(const Struck& struck, const KillerHits& hits) {
 
 std::string item_summary(const Struck& struck) {
   return fmt::format(
-      "{} {} ({}) make the host wait until the device has caught up, and nothing new is launched "
-      "meanwhile: {}",
-      count_text(*struck.worst, "copy to the host", "copies to the host"), struck.ranks,
-      op_text(struck, struck.worst->facts->blocks.item), struck.cost);
+      "the host waits until the device has caught up at {} ({}) {}, and launches nothing "
+      "meanwhile: "
+      "{}",
+      count_text(*struck.worst, "copy to the host", "copies to the host"),
+      op_text(struck, struck.worst->facts->blocks.item), struck.ranks, struck.cost);
 }
 
 std::string call_name(const Struck& struck, const KillerHits& hits) {
@@ -75,22 +76,23 @@ std::string call_name(const Struck& struck, const KillerHits& hits) {
 }
 
 std::string sync_summary(const Struck& struck) {
-  return fmt::format("{} {} ({}) stop the host until the device has finished: {}",
+  return fmt::format("the host waits until the device has finished at {} ({}) {}: {}",
                      count_text(*struck.worst, "synchronise call", "synchronise calls"),
-                     struck.ranks, call_name(struck, struck.worst->facts->blocks.synchronise),
+                     call_name(struck, struck.worst->facts->blocks.synchronise), struck.ranks,
                      struck.cost);
 }
 
 std::string allocation_count(const Struck& struck) {
-  return fmt::format("{} {} ({} first)",
+  return fmt::format("{} ({} first) {}",
                      count_text(*struck.worst, "allocation or release of memory",
                                 "allocations or releases of memory"),
-                     struck.ranks, call_name(struck, struck.worst->facts->blocks.allocator));
+                     call_name(struck, struck.worst->facts->blocks.allocator), struck.ranks);
 }
 
 std::string allocation_summary(const Struck& struck) {
-  return fmt::format("{} stop the device; the share of hidden communication does not show it: {}",
-                     allocation_count(struck), struck.cost);
+  return fmt::format(
+      "the device stops for {}; the share of hidden communication does not show it: {}",
+      allocation_count(struck), struck.cost);
 }
 
 std::string first_allocation_summary(const Struck& struck) {

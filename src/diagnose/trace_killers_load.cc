@@ -34,7 +34,7 @@ std::optional<Strike> contention(const OverlapFacts& facts) {
   torch::KillerHits hits;
   hits.hits.push_back({{op.start, op.end}, {op.start, op.end}, op.launch, one.example, kNone});
   Strike strike = strike_of(facts, "trace.sm-contention", hits);
-  strike.examples.front() +=
+  strike.examples.front().more =
       fmt::format("; median alone {}, beside communication {}", duration_text(one.example_alone),
                   duration_text(one.example_beside));
   strike.use.count = one.kernels;
@@ -97,7 +97,7 @@ std::optional<Strike> first_collective(const OverlapFacts& facts) {
   hits.hits.push_back(
       {{first->start, first->end}, {first->start, first->end}, first->launch, index, kNone});
   Strike strike = strike_of(facts, "trace.first-collective", hits);
-  strike.examples.front() += fmt::format("; median of the others {}", duration_text(*middle));
+  strike.examples.front().more = fmt::format("; median of the others {}", duration_text(*middle));
   strike.use.saving = excess;
   return strike;
 }
@@ -128,11 +128,11 @@ std::string tiny_summary(const Struck& struck) {
   std::string size;
   if (one.is_sized)
     size = " of " + core::format_bytes(core::Bytes::of(one.bytes / one.calls.hits.size()));
-  const std::string name = fmt::format("small {}{}", torch::class_name(one.kind), size);
+  const std::string name = fmt::format("small {}", torch::class_name(one.kind));
   return fmt::format(
       "{} {} take {}{}; each costs about {} whatever it carries: merged into {} per step they save "
       "{}",
-      count_text(*struck.worst, name, name + " calls"), struck.ranks,
+      count_text(*struck.worst, name + size, name + "s" + size), struck.ranks,
       ms_text(static_cast<double>(one.busy) / static_cast<double>(steps)),
       facts.trace->steps.empty() ? "" : " per step", duration_text(one.latency),
       std::max<std::int64_t>(1, one.merged_calls / static_cast<std::int64_t>(one.steps)),
