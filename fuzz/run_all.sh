@@ -16,6 +16,7 @@ seeds() { # the folders of real inputs for a target
     job_lines_fuzz) echo "$shared/field/logs $shared/hang/01_size_mismatch/log $shared/hang/07_rank_exited_no_dump/log $shared/h200/logs" ;;
     kineto_fuzz) echo "$shared/h200/traces/ok" ;; # longer than -max_len: their beginnings
     trace_across_fuzz) echo "$shared/trace/public/inspector" ;;
+    trace_killers_fuzz) echo "$root/fuzz/seeds/kineto_fuzz" ;;
     debug_log_fuzz) echo "$shared/field/logs $shared/h200/logs $shared/h200/logs/tuning" ;;
     topology_fuzz) echo "$shared/field/topo $shared/oracle/dgxh100 $shared/oracle/gb200-tray" ;;
   esac
