@@ -1,6 +1,9 @@
 #include "cli/trace_killers.h"
 
+#include <fmt/format.h>
+
 #include "core/parallel.h"
+#include "torch/killer_limits.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -25,6 +28,16 @@ core::Json killer_json(const diagnose::KillerUse& use) {
   return json;
 }
 
+// With --explain: what must be passed before something is said.
+void add_limits(core::Document& document) {
+  core::KeyValues limits;
+  for (const torch::KillerLimitRow& row : torch::killer_limit_rows())
+    limits.rows.emplace_back(row.name,
+                             fmt::format("{}: {} ({})", row.value, row.applies_when, row.source));
+  document.details.emplace_back(core::Heading{"Limits of what kills overlap"});
+  document.details.emplace_back(std::move(limits));
+}
+
 }  // namespace
 
 std::vector<diagnose::KillerUse> add_killers(const std::vector<torch::Trace>& traces,
@@ -36,6 +49,7 @@ std::vector<diagnose::KillerUse> add_killers(const std::vector<torch::Trace>& tr
   core::Json killers = core::Json::array();
   for (const diagnose::KillerUse& use : judged.killers) killers.push_back(killer_json(use));
   document.result["killers"] = std::move(killers);
+  add_limits(document);
   for (core::Finding& finding : judged.judgement.findings)
     document.findings.push_back(std::move(finding));
   return std::move(judged.killers);

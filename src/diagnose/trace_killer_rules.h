@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnose/trace_killers.h"
+#include "torch/killer_limits.h"
 
 namespace comm_probe::diagnose {
 
@@ -49,8 +50,6 @@ struct KillerRule {
 std::vector<KillerRule> host_rules();    // K1 to K3
 std::vector<KillerRule> stream_rules();  // K4 to K6, the last bucket
 std::vector<KillerRule> load_rules();    // K7 to K9, the first collective
-
-inline constexpr double kWorthAWarning = 0.01;  // of the step
 
 // A strike of some hits with their cost and first examples.
 Strike strike_of(const torch::OverlapFacts& facts, std::string id, const torch::KillerHits& hits);

@@ -59,7 +59,8 @@ std::string ms_text(double ns) {
 }
 
 bool matters(const OverlapFacts& facts, std::int64_t lost) {
-  return static_cast<double>(lost) >= kWorthAWarning * static_cast<double>(facts.extent.length());
+  return static_cast<double>(lost) >=
+         torch::kKillerLimits.worth_a_warning * static_cast<double>(facts.extent.length());
 }
 
 std::string count_text(const Strike& strike, const std::string& one, const std::string& many) {

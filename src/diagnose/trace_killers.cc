@@ -19,7 +19,7 @@ void weigh(Strike& strike) {
   const auto span = static_cast<double>(std::max<std::int64_t>(1, strike.facts->extent.length()));
   strike.use.share = static_cast<double>(cost_of(strike.use)) / span;
   strike.use.warns = static_cast<double>(std::max(strike.use.lost.sum(), strike.use.saving)) >=
-                     kWorthAWarning * span;
+                     torch::kKillerLimits.worth_a_warning * span;
 }
 
 std::string per_step(const Strike& strike, std::int64_t ns) {

@@ -11,8 +11,6 @@ namespace {
 using torch::KillerHits;
 using torch::OverlapFacts;
 
-constexpr std::int64_t kWarmSteps = 3;  // by number
-
 std::optional<Strike> strike_if_any(const OverlapFacts& facts, const char* id,
                                     const KillerHits& hits) {
   if (hits.hits.empty()) return std::nullopt;
@@ -32,7 +30,8 @@ std::optional<Strike> device_sync(const OverlapFacts& facts) {
 bool is_warm(const OverlapFacts& facts, const KillerUse& use) {
   const torch::Trace& trace = *facts.trace;
   if (trace.steps.empty()) return false;
-  const std::int64_t warm = std::min(trace.steps.front().number + 1, kWarmSteps);
+  const std::int64_t warm =
+      std::min(trace.steps.front().number + 1, torch::kKillerLimits.warm_step);
   return use.per_step.rbegin()->first >= warm;
 }
 

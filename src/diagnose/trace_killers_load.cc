@@ -14,21 +14,14 @@ using torch::GpuOp;
 using torch::kNone;
 using torch::OverlapFacts;
 
-constexpr double kSlowdown = 1.08;
-constexpr double kSuspicious = 1.6;  // kernels of different shapes under one name
-constexpr std::size_t kLeastKernels = 10;
-constexpr double kIdleThatMatters = 0.15;  // of the span
-constexpr double kOfTheHost = 0.6;         // of the idle time
-constexpr std::size_t kLeastGaps = 10;     // fewer are single events
-constexpr double kFarLonger = 3;
-
 std::string duration_text(std::int64_t ns) {
   return core::format_duration(core::Duration::from_ns(static_cast<double>(ns)));
 }
 
 std::optional<Strike> contention(const OverlapFacts& facts) {
   const torch::Contention& one = facts.contention;
-  if (one.kernels < kLeastKernels || one.slowdown <= kSlowdown || !matters(facts, one.lost))
+  if (one.kernels < torch::kKillerLimits.kernels_in_all ||
+      one.slowdown <= torch::kKillerLimits.slowdown || !matters(facts, one.lost))
     return std::nullopt;
   const GpuOp& op = facts.trace->gpu_ops[one.example];
   torch::KillerHits hits;
@@ -43,10 +36,12 @@ std::optional<Strike> contention(const OverlapFacts& facts) {
   return strike;
 }
 std::optional<Strike> clear_contention(const OverlapFacts& facts) {
-  return facts.contention.slowdown <= kSuspicious ? contention(facts) : std::nullopt;
+  return facts.contention.slowdown <= torch::kKillerLimits.suspicious_slowdown ? contention(facts)
+                                                                               : std::nullopt;
 }
 std::optional<Strike> doubtful_contention(const OverlapFacts& facts) {
-  return facts.contention.slowdown > kSuspicious ? contention(facts) : std::nullopt;
+  return facts.contention.slowdown > torch::kKillerLimits.suspicious_slowdown ? contention(facts)
+                                                                              : std::nullopt;
 }
 
 std::optional<Strike> tiny(const OverlapFacts& facts) {
@@ -66,9 +61,9 @@ std::optional<Strike> tiny(const OverlapFacts& facts) {
 std::optional<Strike> launch_bound(const OverlapFacts& facts) {
   const torch::LaunchGaps& gaps = facts.gaps;
   const auto idle = static_cast<double>(gaps.idle);
-  if (idle <= kIdleThatMatters * static_cast<double>(facts.extent.length()) ||
-      static_cast<double>(gaps.host.lost.idle) <= kOfTheHost * idle ||
-      gaps.host.hits.size() < kLeastGaps)
+  if (idle <= torch::kKillerLimits.idle_that_matters * static_cast<double>(facts.extent.length()) ||
+      static_cast<double>(gaps.host.lost.idle) <= torch::kKillerLimits.idle_of_the_host * idle ||
+      gaps.host.hits.size() < torch::kKillerLimits.least_gaps)
     return std::nullopt;
   return strike_of(facts, "trace.launch-bound", gaps.host);
 }
@@ -89,7 +84,8 @@ std::optional<Strike> first_collective(const OverlapFacts& facts) {
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   const std::int64_t excess = first->duration() - *middle;
-  if (static_cast<double>(first->duration()) < kFarLonger * static_cast<double>(*middle) ||
+  if (static_cast<double>(first->duration()) <
+          torch::kKillerLimits.first_far_longer * static_cast<double>(*middle) ||
       !matters(facts, excess))
     return std::nullopt;
   torch::KillerHits hits;

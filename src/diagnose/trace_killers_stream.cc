@@ -11,13 +11,10 @@ namespace {
 using torch::OverlapFacts;
 using torch::StreamStalls;
 
-constexpr double kEarlyWaits = 0.3;  // of the collectives on streams of their own
-constexpr double kHeldBack = 0.2;
-constexpr std::size_t kLeastStalls = 2;
-
 bool are_many(std::size_t stalls, double share, const StreamStalls& streams) {
   const std::size_t all = streams.side_collectives - streams.design_collectives;
-  return stalls >= kLeastStalls && static_cast<double>(stalls) >= share * static_cast<double>(all);
+  return stalls >= torch::kKillerLimits.least_stalls &&
+         static_cast<double>(stalls) >= share * static_cast<double>(all);
 }
 
 // Without cuda_sync rows nobody says which stream waits for which.
@@ -31,13 +28,15 @@ std::optional<Strike> stalls_of(const OverlapFacts& facts, const char* id,
 
 std::optional<Strike> early_wait(const OverlapFacts& facts) {
   const StreamStalls& streams = facts.streams;
-  if (!are_many(streams.early_stalls, kEarlyWaits, streams)) return std::nullopt;
+  if (!are_many(streams.early_stalls, torch::kKillerLimits.early_waits, streams))
+    return std::nullopt;
   return stalls_of(facts, "trace.early-wait", streams.early_wait);
 }
 
 std::optional<Strike> hardware_queue(const OverlapFacts& facts) {
   const StreamStalls& streams = facts.streams;
-  if (!are_many(streams.hardware_queue.hits.size(), kHeldBack, streams)) return std::nullopt;
+  if (!are_many(streams.hardware_queue.hits.size(), torch::kKillerLimits.held_back, streams))
+    return std::nullopt;
   return stalls_of(facts, "trace.one-hw-queue", streams.hardware_queue);
 }
 

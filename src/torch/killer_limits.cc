@@ -1,45 +1,75 @@
 #include "torch/killer_limits.h"
 
+#include <fmt/format.h>
+
+#include "core/units.h"
+
 namespace comm_probe::torch {
 namespace {
 
-// name, value, applies when, source
-constexpr KillerLimitRow kRows[] = {
-    {"sync", "20 us", "a synchronise or allocator call is shorter: it found nothing to wait for",
-     "spec traces 2.8, K2; calls that wait for nothing take 2 to 12 us on an H200"},
-    {"calls to sync", "3", "calls between a copy to the host and the synchronise call that ends it",
-     "spec traces 2.8, K1"},
-    {"allocator calls apart", "1 ms", "further apart they are two hits",
-     "cudaFree and cudaMalloc of one retry follow within 0.5 ms"},
-    {"wakes", "1 us before to 10 us behind the end", "work starts because a collective ended",
-     "spec traces 2.8, K4"},
-    {"stall", "10 us", "a shorter idle time of the compute stream is no stall",
-     "spec traces 2.8, K4"},
-    {"early wait", "30 % of the side-stream collectives", "fewer are single cases",
-     "spec traces 2.8, K4"},
-    {"one queue", "20 % of the side-stream collectives", "fewer are single cases",
-     "spec traces 2.8, K6"},
-    {"contention kernels", "5 alone, 3 beside communication, 10 beside in all",
-     "fewer say nothing about a kind of kernels", "spec traces 2.8, K7"},
-    {"contention alike", "1.3 between the tenth and the ninetieth per cent",
-     "kernels of one name and grid that differ by more have different shapes",
-     "dlrm of 8 V100: 2.4 times slower beside communication, shapes differ"},
-    {"contention", "1.08", "a smaller slowdown is within the spread", "spec traces 2.8, K7"},
-    {"tiny", "256 KiB, or 40 us in the median where sizes are not recorded",
-     "larger collectives pay for more than their latency", "spec traces 2.8, K8"},
-    {"tiny per step", "16", "fewer are not worth merging",
-     "h200/traces/tiny has 20 per step; healthy sets have at most 7 below 256 KiB"},
-    {"bucket", "25 MiB", "what DDP merges by default", "torch DistributedDataParallel"},
-    {"launch-bound", "idle above 15 % of the span, 60 % of it launch gaps, 10 of them",
-     "less idle time is not worth the work", "spec traces 2.7"},
-    {"launch gap", "1 ms", "in a longer gap the host did something else",
-     "launches take 4 to 20 us; 20 ms in enumerate(DataLoader) is no launch"},
-    {"worth a warning", "1 % of the step", "a killer that costs less is said as information",
-     "below the spread of step times of healthy runs"},
-};
+constexpr const KillerLimits& kIs = kKillerLimits;
+
+std::string time(std::int64_t ns) {
+  return core::format_duration(core::Duration::from_ns(static_cast<double>(ns)));
+}
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string size(double bytes) { return core::format_bytes(core::Bytes::of(bytes)); }
 
 }  // namespace
 
-std::span<const KillerLimitRow> killer_limit_rows() { return kRows; }
+// name, value, applies when, source
+std::vector<KillerLimitRow> killer_limit_rows() {
+  return {
+      {"synchronise call", time(kIs.shortest_sync), "a shorter one found nothing to wait for",
+       "2 to 12 us are seen for nothing on an H200"},
+      {"calls to synchronise", fmt::format("{}", kIs.calls_to_sync),
+       "between a copy to the host and the call that ends it",
+       "separates the recorded and generated sets"},
+      {"allocations apart", time(kIs.allocator_calls_apart), "further apart they are two",
+       "cudaFree and cudaMalloc of one retry follow within 0.5 ms"},
+      {"warm step", fmt::format("{}", kIs.warm_step),
+       "from this number or the second recorded step on allocations are no longer normal",
+       "separates the recorded and generated sets"},
+      {"woken",
+       fmt::format("{} before to {} behind", time(kIs.wakes_before), time(kIs.wakes_behind)),
+       "work that starts so near to the end of a collective waited for it",
+       "separates the recorded and generated sets"},
+      {"stall", time(kIs.least_stall), "the stream was free, and the work launched, for as long",
+       "separates the recorded and generated sets"},
+      {"early waits", fmt::format("{} and {}", kIs.least_stalls, percent(kIs.early_waits)),
+       "of the collectives on streams of their own; fewer are single cases",
+       "separates the recorded and generated sets"},
+      {"held back", fmt::format("{} and {}", kIs.least_stalls, percent(kIs.held_back)),
+       "of the same, without a wait", "separates the recorded and generated sets"},
+      {"kernels of a kind",
+       fmt::format("{} alone, {} beside, {} beside in all", kIs.kernels_alone, kIs.kernels_beside,
+                   kIs.kernels_in_all),
+       "fewer say nothing about contention", "separates the recorded and generated sets"},
+      {"alike", fmt::format("{}", kIs.alike),
+       "between tenth and ninetieth per cent alone; above, one grid holds several shapes",
+       "dlrm on 8 V100: 2.4 times slower beside communication, by shapes"},
+      {"slowdown", fmt::format("{}", kIs.slowdown), "less is within the spread",
+       "separates the recorded and generated sets"},
+      {"suspicious slowdown", fmt::format("{}", kIs.suspicious_slowdown),
+       "more is rather shapes than contention", "separates the recorded and generated sets"},
+      {"small",
+       fmt::format("{}, or {} in the median", size(kIs.tiny_bytes), time(kIs.tiny_duration)),
+       "larger ones pay for more than their latency; the time where sizes are not recorded",
+       "separates the recorded and generated sets"},
+      {"small per step", fmt::format("{}", kIs.tiny_per_step), "fewer are not worth merging",
+       "h200/traces/tiny has 20 per step, healthy sets at most 7"},
+      {"bucket", size(kIs.bucket_bytes), "what they are merged into", "default of DDP"},
+      {"idle",
+       fmt::format("{} of the span, {} of it of the host", percent(kIs.idle_that_matters),
+                   percent(kIs.idle_of_the_host)),
+       "launch-bound", "separates the recorded and generated sets"},
+      {"launch gap", fmt::format("{} of at most {}", kIs.least_gaps, time(kIs.longest_launch_gap)),
+       "in a longer gap the host did something else", "launches take 4 to 20 us"},
+      {"first collective", fmt::format("{} times the median", kIs.first_far_longer),
+       "of those of the same kernel", "separates the recorded and generated sets"},
+      {"warning", percent(kIs.worth_a_warning), "of the step; what costs less is information",
+       "below the spread of step times of healthy runs"},
+  };
+}
 
 }  // namespace comm_probe::torch
