@@ -22,6 +22,9 @@ bool is_allocator(CallKind kind) {
   return kind == CallKind::kAllocate || kind == CallKind::kFree ||
          kind == CallKind::kHostAllocate || kind == CallKind::kHostFree;
 }
+bool is_of_host(CallKind kind) {
+  return kind == CallKind::kHostAllocate || kind == CallKind::kHostFree;
+}
 
 class BlockFinder {
  public:
@@ -47,6 +50,7 @@ class BlockFinder {
   std::vector<std::uint32_t> place_in_thread_;  // of each call
   std::vector<bool> in_item_;                   // calls that an item explains
   std::vector<std::int64_t> launch_starts_ = {};
+  std::vector<bool> launches_kernels_;  // by thread
 };
 
 BlockFinder::BlockFinder(const Trace& trace, const HostNest& nest, const DeviceTime& time)
@@ -55,13 +59,16 @@ BlockFinder::BlockFinder(const Trace& trace, const HostNest& nest, const DeviceT
       time_(time),
       calls_of_thread_(trace.threads.size()),
       place_in_thread_(trace.calls.size()),
-      in_item_(trace.calls.size()) {
+      in_item_(trace.calls.size()),
+      launches_kernels_(trace.threads.size()) {
   for (std::uint32_t i = 0; i < trace.calls.size(); ++i) {
     const HostCall& call = trace.calls[i];
     auto& of_thread = calls_of_thread_[call.thread];
     place_in_thread_[i] = static_cast<std::uint32_t>(of_thread.size());
     of_thread.push_back(i);
     if (launches_work(call.kind)) launch_starts_.push_back(call.start);
+    if (call.kind == CallKind::kLaunch || call.kind == CallKind::kGraphLaunch)
+      launches_kernels_[call.thread] = true;
   }
 }
 
@@ -97,7 +104,7 @@ std::optional<Interval> BlockFinder::item_block(const GpuOp& copy) {
   if (copy.launch == kNone)
     return is_pageable ? std::optional(Interval{copy.start, copy.end}) : std::nullopt;
   const HostCall& call = trace_.calls[copy.launch];
-  if (call.kind == CallKind::kGraphLaunch) return std::nullopt;
+  if (call.kind == CallKind::kGraphLaunch || !launches_kernels_[call.thread]) return std::nullopt;
   const std::uint32_t sync = sync_behind(copy.launch);
   if (!is_pageable) {
     const std::uint32_t op = reading_op(call);
@@ -135,7 +142,8 @@ KillerHits& BlockFinder::list_of(const HostCall& sync) {
 void BlockFinder::find_syncs() {
   for (std::uint32_t i = 0; i < trace_.calls.size(); ++i) {
     const HostCall& call = trace_.calls[i];
-    if (!is_sync(call.kind) || in_item_[i] || call.end - call.start < kKillerLimits.shortest_sync)
+    if (!is_sync(call.kind) || in_item_[i] || !launches_kernels_[call.thread] ||
+        call.end - call.start < kKillerLimits.shortest_sync)
       continue;
     add(list_of(call), {call.start, call.end}, i, nest_.innermost(call.thread, call.start));
   }
@@ -154,7 +162,8 @@ void BlockFinder::find_allocations() {
     for (const std::uint32_t i : calls) {
       const HostCall& call = trace_.calls[i];
       if (launches_work(call.kind)) close();
-      if (!is_allocator(call.kind)) continue;
+      if (!is_allocator(call.kind) || (is_of_host(call.kind) && !launches_kernels_[call.thread]))
+        continue;
       if (first != kNone && call.start - open.end > kKillerLimits.allocator_calls_apart) close();
       if (first == kNone) {
         first = i;

@@ -13,6 +13,9 @@
 //
 // allocator: calls that allocate or free, with no launch between them, as one hit; cudaFree waits
 // for the whole device.
+//
+// Threads that launch no kernels (a data loader that pins memory, a writer of checkpoints) hold
+// nobody up: of theirs only calls that allocate or free memory of the device count.
 #pragma once
 
 #include "torch/host_nest.h"

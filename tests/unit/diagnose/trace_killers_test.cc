@@ -32,8 +32,8 @@ class Profile {
   Profile& op(const std::string& name, double from, double to) {
     return range("cpu_op", name, from, to);
   }
-  Profile& call(const std::string& name, double from, double to) {
-    add("cuda_runtime", name, from, to - from, 1, {{"correlation", ++correlation_}});
+  Profile& call(const std::string& name, double from, double to, int thread = 1) {
+    add("cuda_runtime", name, from, to - from, thread, {{"correlation", ++correlation_}});
     return *this;
   }
   Profile& kernel(const std::string& name, int stream, double launch, double from, double to,
@@ -177,6 +177,20 @@ TEST(TraceKillers, WhichSynchroniseCallsAreMeant) {
   const auto ddp = synchronises(50, 250, "DistributedDataParallel.forward").judged();
   EXPECT_EQ(warnings(ddp), Ids{});
   EXPECT_TRUE(ddp.judgement.has("trace.timer-sync"));
+}
+
+TEST(TraceKillers, AThreadThatLaunchesNothingHoldsNobodyUp) {
+  const auto calls_on = [](int thread) {
+    Profile profile;
+    return profile.step(5, 0, 1000)
+        .kernel("gemm", kCompute, 1, 10, 200)
+        .call("cudaHostAlloc", 20, 220, thread)
+        .call("cudaEventSynchronize", 250, 290, thread)
+        .kernel("gemm", kCompute, 300, 310, 990)
+        .judged();
+  };
+  EXPECT_EQ(warnings(calls_on(1)), (Ids{"trace.device-sync", "trace.cuda-free"}));
+  EXPECT_EQ(warnings(calls_on(2)), Ids{});
 }
 
 TEST(TraceKillers, MemoryIsAllocatedInTheFirstStepOnly) {
