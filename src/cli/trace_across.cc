@@ -8,8 +8,28 @@
 namespace comm_probe::cli {
 namespace {
 
+// Why the share of waiting is not the whole of it: waiting for a rank that is not given looks like
+// transfer, and calls that found no partner are in neither.
+std::string unseen_text(const torch::AcrossRanks& across) {
+  constexpr double kMostUnmatched = 0.3;
+  const auto& matching = across.matching;
+  const auto calls = static_cast<double>(matching.accepted + matching.rejected + matching.unpaired);
+  if (matching.accepted == 0 ||
+      static_cast<double>(matching.accepted) < (1 - kMostUnmatched) * calls)
+    return fmt::format("only {} of {} collectives were matched between ranks", matching.accepted,
+                       matching.accepted + matching.rejected + matching.unpaired);
+  const std::size_t missing = diagnose::missing_ranks(across.job).size();
+  if (missing > 0)
+    return fmt::format("{} rank{} {} not given, and waiting for {} looks like transfer", missing,
+                       missing == 1 ? "" : "s", missing == 1 ? "is" : "are",
+                       missing == 1 ? "it" : "them");
+  return "";
+}
+
 // "; 78 % of what no compute hides is waiting for a later rank"
 std::string exposed_sentence(const torch::AcrossRanks& across) {
+  if (const std::string unseen = unseen_text(across); !unseen.empty())
+    return "; how much of the exposed part is waiting is not known: " + unseen;
   torch::RankWaits sum;
   for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
   const auto exposed = static_cast<double>(sum.exposed_wait + sum.exposed_transfer);
@@ -32,6 +52,11 @@ void add_sections(const torch::AcrossRanks& across, const AcrossRequest& request
 }
 
 std::string inspector_verdict(const torch::AcrossRanks& across) {
+  if (const std::string unseen = unseen_text(across); !unseen.empty())
+    return fmt::format(
+        "logs of {} rank{}: how much of the time in collectives is waiting is not "
+        "known: {}",
+        across.job.ranks.size(), across.job.ranks.size() == 1 ? "" : "s", unseen);
   torch::RankWaits sum;
   for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
   const auto all = static_cast<double>(sum.wait + sum.transfer);

@@ -124,23 +124,8 @@ std::vector<int> absent_members(const AcrossRanks& across, const Meeting& meetin
   return absent;
 }
 
-// No link of a job is so slow; ranks that take turns on one GPU are.
 void add_shared_gpu(const AcrossRanks& across, std::vector<core::Caveat>& caveats) {
-  constexpr double kSlowestLink = 1e9;               // B/s: 10 Gb/s Ethernet
-  constexpr std::uint64_t kRuledByBytes = 1 << 20;   // sizes from here on
-  constexpr std::uint64_t kRuledBySteps = 1 << 16;   // sizes up to here
-  constexpr std::int64_t kLongestSteps = 5'000'000;  // ns
-  const torch::Rate* slow = nullptr;
-  for (const torch::Rate& rate : across.rates) {
-    if (!rate.bytes || rate.includes_waiting || rate.best <= 0) continue;
-    const bool is_slow =
-        *rate.bytes >= kRuledByBytes
-            ? static_cast<double>(*rate.bytes) * 1e9 < kSlowestLink * static_cast<double>(rate.best)
-            : *rate.bytes <= kRuledBySteps && rate.best > kLongestSteps;
-    const bool is_fast = *rate.bytes >= kRuledByBytes && !is_slow;
-    if (is_fast) return;
-    if (is_slow && (slow == nullptr || *rate.bytes < *slow->bytes)) slow = &rate;
-  }
+  const torch::Rate* slow = rate_of_shared_gpu(across);
   if (slow == nullptr) return;
   caveats.push_back(core::make_caveat(
       "trace.shared-gpu",
@@ -149,7 +134,7 @@ void add_shared_gpu(const AcrossRanks& across, std::vector<core::Caveat>& caveat
                   text(slow->best)),
       "ranks that take turns on one GPU wait for each other's time slices: exposed shares, waiting "
       "and bandwidths are those of the sharing, not of a link (or the network is slower than 10 "
-      "Gb/s)"));
+      "Gb/s); no link is judged"));
 }
 
 void judge_entry(const AcrossRanks& across, Judgement& judgement) {

@@ -71,29 +71,20 @@ std::optional<Strike> launch_bound(const OverlapFacts& facts) {
 // The first communication kernel of the window against the median of those of its name.
 std::optional<Strike> first_collective(const OverlapFacts& facts) {
   const torch::Trace& trace = *facts.trace;
-  const auto is_communication = [](const GpuOp& op) {
-    return op.kind == torch::GpuKind::kCommunication;
-  };
-  const auto first = std::find_if(trace.gpu_ops.begin(), trace.gpu_ops.end(), is_communication);
-  if (first == trace.gpu_ops.end()) return std::nullopt;
-  std::vector<std::int64_t> others;
-  for (auto op = std::next(first); op != trace.gpu_ops.end(); ++op)
-    if (is_communication(*op) && op->name == first->name) others.push_back(op->duration());
-  constexpr std::size_t kLeastOthers = 4;
-  if (others.size() < kLeastOthers) return std::nullopt;
-  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
-  const std::int64_t excess = first->duration() - *middle;
-  if (static_cast<double>(first->duration()) <
-          torch::kKillerLimits.first_far_longer * static_cast<double>(*middle) ||
-      !matters(facts, excess))
-    return std::nullopt;
+  const auto entry = torch::long_entry(trace);
+  if (!entry) return std::nullopt;
+  const GpuOp* const first = &trace.gpu_ops[entry->gpu_op];
+  const std::int64_t excess = first->duration() - entry->usual;
+  if (!matters(facts, excess)) return std::nullopt;
   torch::KillerHits hits;
-  const auto index = static_cast<std::uint32_t>(first - trace.gpu_ops.begin());
-  hits.hits.push_back(
-      {{first->start, first->end}, {first->start, first->end}, first->launch, index, kNone});
+  hits.hits.push_back({{first->start, first->end},
+                       {first->start, first->end},
+                       first->launch,
+                       entry->gpu_op,
+                       kNone});
   Strike strike = strike_of(facts, "trace.first-collective", hits);
-  strike.examples.front().more = fmt::format("; median of the others {}", duration_text(*middle));
+  strike.examples.front().more =
+      fmt::format("; median of the others {}", duration_text(entry->usual));
   strike.use.saving = excess;
   return strike;
 }

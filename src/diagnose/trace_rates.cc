@@ -263,8 +263,28 @@ std::vector<PricedRate> price_rates(const AcrossRanks& across, const RateReferen
   return priced;
 }
 
+const torch::Rate* rate_of_shared_gpu(const AcrossRanks& across) {
+  constexpr double kSlowestLink = 1e9;               // B/s: 10 Gb/s Ethernet
+  constexpr std::uint64_t kRuledByBytes = 1 << 20;   // sizes from here on
+  constexpr std::uint64_t kRuledBySteps = 1 << 16;   // sizes up to here
+  constexpr std::int64_t kLongestSteps = 5'000'000;  // ns
+  const torch::Rate* slow = nullptr;
+  for (const torch::Rate& rate : across.rates) {
+    if (!rate.bytes || rate.includes_waiting || rate.best <= 0) continue;
+    const bool is_slow =
+        *rate.bytes >= kRuledByBytes
+            ? static_cast<double>(*rate.bytes) * 1e9 < kSlowestLink * static_cast<double>(rate.best)
+            : *rate.bytes <= kRuledBySteps && rate.best > kLongestSteps;
+    const bool is_fast = *rate.bytes >= kRuledByBytes && !is_slow;
+    if (is_fast) return nullptr;
+    if (is_slow && (slow == nullptr || *rate.bytes < *slow->bytes)) slow = &rate;
+  }
+  return slow;
+}
+
 Judgement judge_rates(const AcrossRanks& across, const std::vector<PricedRate>& rates) {
   Judgement judgement;
+  if (rate_of_shared_gpu(across) != nullptr) return judgement;
   judge_against_price(across, rates, false, judgement);
   judge_against_price(across, rates, true, judgement);
   judge_between_groups(across, rates, judgement);

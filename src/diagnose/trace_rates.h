@@ -54,6 +54,10 @@ std::vector<PricedRate> price_rates(const torch::AcrossRanks& across,
 // not cover each of them alike.
 std::optional<int> nodes_of(const torch::CommGroup& group, int world, int nodes);
 
+// No link of a job is so slow; ranks that take turns on one GPU are. The smallest such call, or
+// null.
+const torch::Rate* rate_of_shared_gpu(const torch::AcrossRanks& across);
+
 // trace.slow-link: transfers far above the reference with nobody late, or in one group only.
 Judgement judge_rates(const torch::AcrossRanks& across, const std::vector<PricedRate>& rates);
 

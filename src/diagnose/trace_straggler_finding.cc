@@ -144,14 +144,14 @@ std::vector<std::string> next_of(const AcrossRanks& across, const Straggler& one
   return {fmt::format("comm-probe trace {}", trace_of(across, one).file)};
 }
 
-// " in step 12" where that step holds nearly all of it.
+// ", mostly in step 12" where that step holds nearly all of it.
 std::string where_of(const Straggler& one, const std::vector<Straggler>& stragglers) {
   constexpr double kNearlyAll = 0.8;
   if (one.step >= 0) return fmt::format(" in step {}", one.step);
   for (const Straggler& other : stragglers)
     if (other.rank == one.rank && other.step >= 0 &&
         static_cast<double>(other.blamed) > kNearlyAll * static_cast<double>(one.blamed))
-      return fmt::format(" in step {}", other.step);
+      return fmt::format(", mostly in step {}", other.step);
   return "";
 }
 

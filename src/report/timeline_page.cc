@@ -65,6 +65,17 @@ std::string finding_html(const core::Finding& finding) {
   return html + "</div>\n";
 }
 
+// What limits the page, above everything that it says.
+std::string caveats_html(const core::Document& document) {
+  std::string html;
+  for (const core::Caveat& caveat : document.caveats)
+    if (caveat.limits)
+      html +=
+          fmt::format("<p class=\"note\"><b>{}</b> missing: {}; {}</p>\n", escape_xml(caveat.id),
+                      escape_xml(caveat.missing), escape_xml(caveat.effect));
+  return html;
+}
+
 // Warnings in full, information behind one line.
 std::string findings_html(const core::Document& document) {
   std::string shown;
@@ -105,8 +116,9 @@ std::string render_timeline_page(const core::Document& document, const core::Tim
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n";
   page += fmt::format("<title>{}</title>\n<style>{}</style></head>\n<body>\n",
                       escape_xml(timeline.title), timeline_style());
-  page += fmt::format("<h1>{}</h1>\n<p class=\"verdict\">{}</p>\n{}", escape_xml(timeline.title),
-                      escape_xml(document.verdict), findings_html(document));
+  page +=
+      fmt::format("<h1>{}</h1>\n{}<p class=\"verdict\">{}</p>\n{}", escape_xml(timeline.title),
+                  caveats_html(document), escape_xml(document.verdict), findings_html(document));
   page += "<div class=\"bar\">" + legend() +
           "<button id=\"in\">+</button><button id=\"out\">&#8722;</button>"
           "<button id=\"all\">all</button><button id=\"sort\" data-by=\"exposed\">"

@@ -179,12 +179,15 @@ HostBlocks BlockFinder::find() {
   find_items();
   find_syncs();
   find_allocations();
+  Intervals entry;
+  if (const auto late = long_entry(trace_))
+    entry = {{trace_.gpu_ops[late->gpu_op].start, trace_.gpu_ops[late->gpu_op].end}};
   for (KillerHits* list : {&blocks_.item, &blocks_.synchronise, &blocks_.timer, &blocks_.statistics,
                            &blocks_.final, &blocks_.allocator}) {
     std::stable_sort(
         list->hits.begin(), list->hits.end(),
         [](const KillerHit& a, const KillerHit& b) { return a.at.start < b.at.start; });
-    list->price(time_);
+    list->price(time_, entry);
   }
   return std::move(blocks_);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "torch/killer_limits.h"
+
 namespace comm_probe::torch {
 
 DeviceTime::DeviceTime(const Trace& trace) {
@@ -36,11 +38,28 @@ LostTime DeviceTime::lost_in(Intervals intervals) const {
   return time;
 }
 
-void KillerHits::price(const DeviceTime& time) {
+std::optional<LongEntry> long_entry(const Trace& trace) {
+  constexpr std::size_t kLeastOthers = 4;
+  const auto is_communication = [](const GpuOp& op) { return op.kind == GpuKind::kCommunication; };
+  const auto first = std::find_if(trace.gpu_ops.begin(), trace.gpu_ops.end(), is_communication);
+  if (first == trace.gpu_ops.end()) return std::nullopt;
+  std::vector<std::int64_t> others;
+  for (auto op = std::next(first); op != trace.gpu_ops.end(); ++op)
+    if (is_communication(*op) && op->name == first->name) others.push_back(op->duration());
+  if (others.size() < kLeastOthers) return std::nullopt;
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  if (static_cast<double>(first->duration()) <
+      kKillerLimits.first_far_longer * static_cast<double>(*middle))
+    return std::nullopt;
+  return LongEntry{static_cast<std::uint32_t>(first - trace.gpu_ops.begin()), *middle};
+}
+
+void KillerHits::price(const DeviceTime& time, const Intervals& without) {
   Intervals all;
   all.reserve(hits.size());
   for (const KillerHit& hit : hits) all.push_back(hit.lost);
-  lost = time.lost_in(std::move(all));
+  lost = time.lost_in(subtract(unite(std::move(all)), without));
 }
 
 std::uint32_t step_of_host(const Trace& trace, std::int64_t time) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "torch/intervals.h"
@@ -53,8 +54,18 @@ struct KillerHits {
   std::vector<KillerHit> hits = {};  // by time
   LostTime lost = {};
 
-  void price(const DeviceTime& time);
+  // `without`: time that the hits are not to blame for.
+  void price(const DeviceTime& time, const Intervals& without = {});
 };
+
+// The first communication kernel of the window, its index in Trace::gpu_ops, where it takes far
+// longer (3 times) than the median of those of its name: ranks enter a window apart, and whoever
+// waits in it is not to blame (spec traces 2.8, K11). Nothing where fewer than 4 others tell.
+struct LongEntry {
+  std::uint32_t gpu_op = kNone;
+  std::int64_t usual = 0;  // the median of the others
+};
+std::optional<LongEntry> long_entry(const Trace& trace);
 
 // The step around a time of the host, its index in Trace::steps; kNone: none.
 std::uint32_t step_of_host(const Trace& trace, std::int64_t time);

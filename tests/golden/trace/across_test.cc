@@ -279,5 +279,42 @@ TEST(TraceAcross, NobodyIsLateInTheOtherRecordings) {
   }
 }
 
+// Ranks that take turns on one GPU say nothing about a link.
+TEST(TraceAcross, NoLinkIsJudgedOnASharedGpu) {
+  const fs::path folder = kShared / "data/h200/traces";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  for (const char* name : {"ok", "item", "straggler"}) {
+    const json document = trace_of(folder / name, {"--machine", "dgx-h200"});
+    EXPECT_TRUE(has(document, "caveats", "trace.shared-gpu")) << name;
+    EXPECT_EQ(finding(document, "trace.slow-link"), nullptr) << name;
+  }
+}
+
+// Waiting for a rank that is not given looks like transfer: no share is printed then.
+TEST(TraceAcross, WhatIsNotSeenIsNotCalledTransfer) {
+  if (!fs::exists(kData)) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  const fs::path folder = kData / "cases/08_straggler";
+  const auto rank = [&](int number) {
+    return (folder / ("rank" + std::to_string(number) + ".json.gz")).string();
+  };
+  const BinaryRun whole = run_binary({"trace", folder.string(), "-q"});
+  EXPECT_NE(whole.out.find("78 % of the exposed part is waiting"), std::string::npos) << whole;
+  const BinaryRun part = run_binary({"trace", rank(0), rank(1), rank(3), "-q"});
+  EXPECT_NE(part.out.find("is not known"), std::string::npos) << part;
+  EXPECT_EQ(part.out.find("of the exposed part is waiting for a later rank"), std::string::npos);
+  const BinaryRun unmatched = run_binary({"trace", (kData / "public/dlrm_2of128").string(), "-q"});
+  EXPECT_NE(unmatched.out.find("only 4 of"), std::string::npos) << unmatched;
+}
+
+// A synchronise call inside of the first collective is not what the ranks wait for there.
+TEST(TraceAcross, ASynchroniseInsideTheEntryIsNotItsCause) {
+  if (!fs::exists(kData)) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  const json document = trace_of(kData / "public/dlrm_8rank_v100");
+  const json* sync = finding(document, "trace.device-sync");
+  if (sync != nullptr) {
+    EXPECT_EQ(sync->at("severity"), "info") << *sync;
+  }
+}
+
 }  // namespace
 }  // namespace comm_probe::test

@@ -31,6 +31,7 @@ std::string page_of(const std::string& text) {
   core::Finding finding = core::make_finding("trace.item-sync", text);
   finding.next = {text};
   document.findings = {finding};
+  document.caveats = {{"trace.shared-gpu", "a GPU for each, " + text, "no link is judged"}};
   return report::render_timeline_page(document, timeline(text));
 }
 
@@ -64,6 +65,14 @@ TEST(TimelinePage, HostileTextsAddNoElement) {
     EXPECT_EQ(count(hostile, element), count(plain, element)) << element;
   EXPECT_EQ(hostile.find("alert(1)</script>"), std::string::npos);
   ASSERT_FALSE(data_of(hostile).is_discarded());
+}
+
+// What limits the page stands above what it says.
+TEST(TimelinePage, CaveatsComeFirst) {
+  const std::string page = page_of("plain");
+  const std::size_t caveat = page.find("<b>trace.shared-gpu</b>");
+  ASSERT_NE(caveat, std::string::npos);
+  EXPECT_LT(caveat, page.find("class=\"verdict\""));
 }
 
 TEST(TimelinePage, NeedsNothingFromOutside) {
