@@ -86,6 +86,9 @@ int show_trace(const Shell& shell, TraceRequest& request) {
       return shell.fail(
           core::missing_error("--html: logs of NCCL Inspector do not say when a call began",
                               "give traces of torch.profiler, or leave --html out"));
+    if (!request.csv.empty())
+      return shell.fail(core::missing_error("--csv: logs of NCCL Inspector have no steps",
+                                            "give traces of torch.profiler, or use --json"));
     core::Document document = inspector_document(inputs->logs, across);
     for (core::Caveat& caveat : inputs->caveats) document.caveats.push_back(std::move(caveat));
     add_inputs(request.reference, document);

@@ -184,14 +184,14 @@ std::string merge_note(const AcrossView& view) {
     most = saving;
     of_rate = &priced;
   }
-  if (!most) return "";
+  // by the traces alone: trace.tiny-collectives says it
+  if (!most || most->basis == diagnose::RateBasis::kNone) return "";
   return fmt::format(
-      " {} calls of {} a step carry {}: as {} they would save {} ({} of steps each, by {}).",
+      " {} calls of {} a step carry {}: as {}, where none needs the result of another, they would "
+      "save {} of communication ({} of steps each, by {}).",
       most->calls, core::format_bytes(core::Bytes::of(*of_rate->rate.bytes)),
       core::format_bytes(most->bytes), most->merged, core::format_duration(most->saved),
-      core::format_duration(most->latency),
-      most->basis == diagnose::RateBasis::kNone ? "the fastest of them"
-                                                : diagnose::rate_basis_name(most->basis));
+      core::format_duration(most->latency), diagnose::rate_basis_name(most->basis));
 }
 
 void add_backends(const AcrossView& view, std::vector<Block>& blocks) {

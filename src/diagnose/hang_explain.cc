@@ -282,6 +282,10 @@ HangVerdict explain_missing(const HangState& state, const std::vector<int>& rank
       {HangKind::kNetworkOrHardware,
        {},
        "the log or the dump of " + ranks_text(ranks) + ": was it in the call?"});
+  if (verdict.kind == HangKind::kRankDeadOrStuck)
+    verdict.alternatives.push_back({HangKind::kParamMismatch, ranks,
+                                    "its last call: a broadcast or another call that needed nobody "
+                                    "lets a process go on and end"});
   const bool is_one = ranks.size() == 1;
   verdict.next = {fmt::format("{} of {} alive? exit code, log, dmesg of {}",
                               is_one ? "is the process" : "are the processes", ranks_text(ranks),

@@ -63,7 +63,10 @@ void add_reasons(HangVerdict& verdict, const JobLines& lines) {
       verdict.next = {fmt::format("the traceback or the end of the log of rank {} ({}:{})", rank,
                                   line->file, line->line)};
     }
-    if (line->event == JobEvent::kEndedNormally)
+    const bool is_told = std::any_of(
+        verdict.alternatives.begin(), verdict.alternatives.end(),
+        [](const HangAlternative& other) { return other.kind == HangKind::kParamMismatch; });
+    if (line->event == JobEvent::kEndedNormally && !is_told)
       verdict.alternatives.push_back(
           {HangKind::kParamMismatch,
            {rank},

@@ -25,6 +25,7 @@ using torch::MeetingState;
 constexpr std::int64_t kClocksApart = 50'000;  // ns; also of a residual that makes pictures wrong
 constexpr double kEntryThatMatters = 0.01;     // of a rank's mean span
 constexpr std::size_t kExamples = 3;
+constexpr std::size_t kLeastEnds = 3;    // that make a difference of clocks
 constexpr double kMostMismatched = 0.1;  // of the meetings: beyond, the order was misread
 
 std::string text(std::int64_t ns) {
@@ -45,9 +46,28 @@ std::string describe(const AcrossRanks& across, const Attendance& one) {
   const CommCall& call = torch::call_of(across.job, one);
   std::string line =
       fmt::format("rank {} {}", across.rank_number(one.rank), torch::class_name(call.kind));
-  if (call.bytes) line += " of " + core::format_bytes(core::Bytes::of(*call.bytes));
+  if (call.bytes) line += fmt::format(" of {} B", *call.bytes);  // exact: they may differ little
   if (call.dtype >= 0) line += " " + across.job.dtypes[static_cast<std::size_t>(call.dtype)];
   return line;
+}
+
+using CallWords = std::tuple<torch::CollectiveClass, std::optional<std::uint64_t>, int>;
+CallWords words_of(const AcrossRanks& across, const Attendance& one) {
+  const CommCall& call = torch::call_of(across.job, one);
+  return {call.kind, call.bytes, call.dtype};
+}
+
+// The ranks that do not call as most do; all of them where no more than half call alike.
+void add_odd_ranks(const AcrossRanks& across, const Meeting& meeting, std::set<int>& odd) {
+  std::map<CallWords, std::size_t> counts;
+  for (const Attendance& one : meeting.present) ++counts[words_of(across, one)];
+  const auto most = std::max_element(
+      counts.begin(), counts.end(),
+      [](const auto& one, const auto& other) { return one.second < other.second; });
+  const bool is_majority = 2 * most->second > meeting.present.size();
+  for (const Attendance& one : meeting.present)
+    if (!is_majority || words_of(across, one) != most->first)
+      odd.insert(across.rank_number(one.rank));
 }
 
 core::Evidence mismatch_line(const AcrossRanks& across, const Meeting& meeting) {
@@ -203,8 +223,7 @@ Judgement judge_meetings(const AcrossRanks& across) {
       !differ.empty() && torch::call_of(across.job, differ.front()->present.front()).seq;
   if (differ.empty() || (!is_keyed && !is_few)) return judgement;
   std::set<int> ranks;
-  for (const Meeting* meeting : differ)
-    for (const Attendance& one : meeting->present) ranks.insert(across.rank_number(one.rank));
+  for (const Meeting* meeting : differ) add_odd_ranks(across, *meeting, ranks);
   core::Finding finding = core::make_finding(
       "trace.mismatch",
       fmt::format("{} collective{} differ{} between ranks in operation, type or size: the ranks do "
@@ -255,7 +274,7 @@ Judgement judge_clocks(const AcrossRanks& across) {
   const torch::ClockOffset* most = nullptr;
   const torch::ClockOffset* roughest = nullptr;
   for (const torch::ClockOffset& clock : across.matching.clocks) {
-    if (clock.meetings == 0) continue;
+    if (clock.meetings < kLeastEnds) continue;
     if (most == nullptr || std::abs(clock.offset) > std::abs(most->offset)) most = &clock;
     if (roughest == nullptr || clock.residual > roughest->residual) roughest = &clock;
   }

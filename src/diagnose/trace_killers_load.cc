@@ -118,7 +118,7 @@ std::string tiny_summary(const Struck& struck) {
   const std::string name = fmt::format("small {}", torch::class_name(one.kind));
   return fmt::format(
       "{} {} take {}{}; each costs about {} whatever it carries: merged into {} per step they save "
-      "{}",
+      "{} of communication, hidden or not",
       count_text(*struck.worst, name + size, name + "s" + size), struck.ranks,
       ms_text(static_cast<double>(one.busy) / static_cast<double>(steps)),
       facts.trace->steps.empty() ? "" : " per step", duration_text(one.latency),

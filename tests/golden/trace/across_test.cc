@@ -316,5 +316,13 @@ TEST(TraceAcross, ASynchroniseInsideTheEntryIsNotItsCause) {
   }
 }
 
+TEST(TraceAcross, LogsOfNcclInspectorHaveNoSteps) {
+  if (!fs::exists(kData)) GTEST_SKIP() << "no ../shared/data beside the checkout";
+  const BinaryRun run =
+      run_binary({"trace", (kData / "public/inspector").string(), "--csv", "/dev/null"});
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_NE(run.err.find("--csv"), std::string::npos) << run;
+}
+
 }  // namespace
 }  // namespace comm_probe::test

@@ -124,10 +124,28 @@ TEST(TraceAcross, ADifferentTypeIsAMismatch) {
   ASSERT_TRUE(judged.judgement.has("trace.mismatch"));
   const auto& evidence = judged.judgement.findings[0].evidence;
   ASSERT_EQ(evidence.size(), 1u);
-  EXPECT_NE(evidence[0].text.find("seq 3: rank 0 all_reduce of 1 MB Float, rank 1 all_reduce of 1 "
-                                  "MB BFloat16"),
+  EXPECT_NE(evidence[0].text.find(
+                "seq 3: rank 0 all_reduce of 1000000 B Float, rank 1 all_reduce of 1000000 "
+                "B BFloat16"),
             std::string::npos)
       << evidence[0].text;
+}
+
+// The one that does not call as the others do, and by how many bytes.
+TEST(TraceAcross, AMismatchNamesTheOddRank) {
+  std::vector<std::vector<Span>> spans(4);
+  for (std::int64_t k = 0; k < 5; ++k)
+    for (auto& rank : spans) rank.push_back({1000 * k, 1000 * k + 100});
+  CommJob job = job_of(spans);
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    for (std::size_t k = 0; k < 5; ++k) {
+      job.ranks[rank].calls[k].seq = k;
+      job.ranks[rank].calls[k].bytes = rank == 2 && k == 3 ? 1'000'004 : 1'000'000;
+    }
+  const auto judged = judge_across(across_ranks(std::move(job)), {});
+  ASSERT_TRUE(judged.judgement.has("trace.mismatch"));
+  EXPECT_EQ(judged.judgement.findings[0].ranks, std::vector<int>{2});
+  EXPECT_NE(judged.judgement.findings[0].evidence[0].text.find("1000004 B"), std::string::npos);
 }
 
 TEST(TraceAcross, ManyRejectedMeetingsGiveNoVerdict) {
