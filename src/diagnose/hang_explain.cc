@@ -66,10 +66,29 @@ std::vector<int> victims_of(const HangState& state, const std::vector<int>& culp
   return victims;
 }
 
+namespace {
+
+// What one rank passes is not shown for all of them (all_to_all may differ).
+bool sizes_vary(const HangState& state, const std::vector<int>& ranks, const Work& work) {
+  const Digest& digest = state.digest(ranks.front());
+  const auto group = state.group_of(digest, work.group);
+  if (!group || work.is_p2p || work.members > 0) return false;
+  const std::string& sizes = digest.dump.arguments[work.arguments].sizes;
+  return std::any_of(ranks.begin(), ranks.end(), [&](int rank) {
+    const torch::Lane* lane = state.job().groups[*group].lane_of(rank);
+    const Work* other = lane == nullptr ? nullptr : lane->find(work.seq);
+    return other != nullptr && lane->digest->dump.arguments[other->arguments].sizes != sizes;
+  });
+}
+
+}  // namespace
+
 HangSide side_of(const HangState& state, const std::vector<int>& ranks, const Work& work,
                  const std::string& state_text) {
   const Digest& digest = state.digest(ranks.front());
-  return {ranks, call_text(digest, work), state_text, site_text(digest, work),
+  std::string call = call_text(digest, work);
+  if (sizes_vary(state, ranks, work)) call = op_text(digest, work) + ", sizes differ by rank";
+  return {ranks, std::move(call), state_text, site_text(digest, work),
           stack_lines(digest, work, kStackLines)};
 }
 
@@ -116,7 +135,9 @@ void add_waiting_side(const HangState& state, HangVerdict& verdict, const CallVi
     const Lane* lane = state.job().groups[call.group].lane_of(rank);
     const Work* work = lane->find(call.seq);
     if (work == nullptr) continue;
-    HangSide side = side_of(state, {rank}, *work, work->is_started ? "started" : "waiting");
+    std::vector<int> ranks = {rank};  // whose sizes and stack are shown, then the others
+    ranks.insert(ranks.end(), call.pending.begin(), call.pending.end());
+    HangSide side = side_of(state, ranks, *work, work->is_started ? "started" : "waiting");
     side.ranks = call.pending;
     verdict.sides.push_back(std::move(side));
     return;

@@ -115,7 +115,8 @@ std::vector<core::Evidence> examples(const AcrossRanks& across, const Straggler&
   return lines;
 }
 
-std::vector<std::string> next_of(const AcrossRanks& across, const Straggler& one) {
+std::vector<std::string> next_of(const AcrossRanks& across, const Straggler& one,
+                                 const std::optional<torch::HostGap>& gap) {
   const int rank = across.rank_number(one.rank);
   switch (one.kind) {
     case LateKind::kSlowCompute:
@@ -128,9 +129,12 @@ std::vector<std::string> next_of(const AcrossRanks& across, const Straggler& one
                       "stage) with that of another rank",
                       rank)};
     case LateKind::kHost:
-      return {
-          fmt::format("comm-probe trace {}  # what blocks its host", trace_of(across, one).file),
-          fmt::format("py-spy dump --pid PID  # of rank {}, while it runs", rank)};
+      return {gap ? fmt::format("open {} where the gap is: what runs on the host there? "
+                                "with_stack=True records it",
+                                trace_of(across, one).file)
+                  : fmt::format("comm-probe trace {}  # what blocks its host",
+                                trace_of(across, one).file),
+              fmt::format("py-spy dump --pid PID  # of rank {}, while it runs", rank)};
     case LateKind::kMemory:
     case LateKind::kUpstream:
     case LateKind::kUnknown:
@@ -183,7 +187,7 @@ core::Finding finding_of(const AcrossRanks& across, const Straggler& one,
                            ? core::Confidence::kPossible
                            : core::Confidence::kLikely;
   if (one.kind == LateKind::kSlowCompute) finding.layer = core::Layer::kHardware;
-  finding.next = next_of(across, one);
+  finding.next = next_of(across, one, gap);
   return finding;
 }
 

@@ -346,6 +346,22 @@ TEST(PublicReport, R25TimeoutNotInherited) {
   EXPECT_EQ(findings.front().id, "hang.timeout-shorter");
 }
 
+// 2, again: what one rank of an all_to_all passes is not shown for the others
+TEST(PublicReport, R02RowsOfUnlikeSizes) {
+  JobWriter job(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    auto& entry = *job.call(rank, "0", "all_to_all", 100).open().entry;
+    entry["input_sizes"] = {{100 + rank, 8}};
+    entry["output_sizes"] = {{103 - rank, 8}};
+  }
+  const HangVerdict verdict = job.judge().verdict;
+  ASSERT_FALSE(verdict.sides.empty());
+  for (const auto& side : verdict.sides)
+    if (side.ranks.size() > 1) {
+      EXPECT_EQ(side.call, "all_to_all, sizes differ by rank");
+    }
+}
+
 // the same from the dumps alone, where the waiting call has just the default
 TEST(PublicReport, R25TimeoutNotInheritedWithoutLogs) {
   for (const int limit : {600000, 1200000}) {
