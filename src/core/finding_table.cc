@@ -56,6 +56,7 @@ std::vector<const TermEntry*> all_terms() {
   append(all, terms());
   append(all, topo_terms());
   append(all, operation_terms());
+  append(all, torch_terms());
   return all;
 }
 

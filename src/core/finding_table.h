@@ -69,5 +69,6 @@ std::span<const CaveatEntry> trace_across_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();
+std::span<const TermEntry> torch_terms();
 
 }  // namespace comm_probe::core

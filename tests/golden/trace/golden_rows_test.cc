@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -93,6 +94,24 @@ TEST_F(GoldenRows, AThousandSmallOnesAgainstOne) {
   EXPECT_NEAR(merged.at("latency_us").get<double>(), 10, 1e-6);
   EXPECT_NEAR(merged.at("saved_us").get<double>(), 9990, 1e-3);  // G5-06: 10 ms, one of them stays
   // G5-07: what one call of all the bytes takes is the bucket of G5-02
+}
+
+// The settings of the chapter, as `explain` prints them.
+TEST(GoldenSettings, OfTheWatchdog) {
+  const auto explained = [](const std::string& word) {
+    std::string text = run_binary({"explain", word}).out;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::string squeezed;
+    for (const char c : text)
+      if (c != ' ' || !squeezed.ends_with(' ')) squeezed += c;
+    return squeezed;
+  };
+  const std::string watchdog = explained("watchdog");
+  EXPECT_NE(watchdog.find("every 100 ms"), std::string::npos) << watchdog;           // G5-10
+  EXPECT_NE(watchdog.find("10 minutes"), std::string::npos) << watchdog;             // G5-11
+  EXPECT_NE(explained("heartbeat").find("480 s"), std::string::npos);                // G5-12
+  EXPECT_NE(watchdog.find("TORCH_NCCL_ASYNC_ERROR_HANDLING=3"), std::string::npos);  // G5-13
+  EXPECT_NE(explained("flight recorder").find("2000 entries"), std::string::npos);   // G5-14
 }
 
 }  // namespace
