@@ -1,6 +1,10 @@
 // `trace PATH...`: profiler traces of one or more ranks: was the communication hidden?
 #include <fmt/format.h>
 
+// GCC 12 with a sanitizer warns inside of <regex> (GCC bug 105562).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <regex>
 
 #include "cli/subcommands.h"
