@@ -63,7 +63,7 @@ int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs>
   document.verdict = verdict_line(job, judgement.verdict);
   document.result["verdict"] = verdict_json(job, judgement.verdict);
   document.body = verdict_blocks(job, judgement);
-  document.details = wait_blocks(job);
+  if (shell.explain()) document.details = wait_blocks(job);
   add_views(request, job, inputs->lines, judgement, document);
   return shell.finish(document);
 }

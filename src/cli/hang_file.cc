@@ -24,20 +24,21 @@ std::optional<std::int64_t> file_time(const std::string& path) {
 void read_text(core::Input& input, HangFile& content) {
   const bool is_ras = torch::looks_like_ras(input.head());
   if (!is_ras && core::classify_content(input.head()) != core::ContentClass::kText) return;
-  const bool is_json = nlohmann::json::accept(input.head());  // of a small file: all of it
   content.lines.emplace();
   if (is_ras) {
-    torch::read_ras(input, *content.lines);
-  } else if (const auto error = torch::read_job_lines(input, *content.lines)) {
+    if (!torch::read_ras(input, *content.lines)) content.lines.reset();
+    return;
+  }
+  if (const auto error = torch::read_job_lines(input, *content.lines)) {
     content.caveats.push_back(
         core::make_caveat("input.truncated", error->one_line(), "the lines before it were used"));
   }
   // A quiet log says something; a JSON text that is neither dump nor report does not.
   const bool is_quiet = content.lines->lines.empty() && content.lines->exceptions.empty();
-  if (is_quiet && is_json) content.lines.reset();
+  if (is_quiet && nlohmann::json::accept(input.head())) content.lines.reset();
 }
 
-// Dumps pack 10 to 40 times smaller; a file that unpacks to a thousand times its size is a trap.
+// Dumps pack 10 to 40 times smaller; a file that unpacks to far more is a trap.
 std::uint64_t largest_unpacked(const std::string& path) {
   constexpr std::uint64_t kAlways = std::uint64_t{64} << 20;
   constexpr std::uint64_t kTimes = 256;

@@ -50,6 +50,7 @@ core::Result<torch::StepRule> step_rule(const std::string& pattern) {
 
 struct Told {
   core::Document document = {};
+  std::vector<torch::ClockOffset> clocks = {};
   std::vector<diagnose::KillerUse> killers = {};
 };
 
@@ -61,14 +62,14 @@ Told tell(TraceReport& report, const AcrossRequest& across) {
   document.caveats = std::move(report.inputs.caveats);
   document.verdict = trace_verdict(report);
   add_ranks(report, document);
-  add_across(report.inputs.traces, across, document);
+  told.clocks = add_across(report.inputs.traces, across, document);
   told.killers = add_killers(report.inputs.traces, document);
   return told;
 }
 
 core::Result<bool> write_timeline(const Shell& shell, const TraceReport& report, const Told& told) {
-  return shell.write_page(
-      report::render_timeline_page(told.document, timeline_of(report.inputs.traces, told.killers)));
+  return shell.write_page(report::render_timeline_page(
+      told.document, timeline_of(report.inputs.traces, told.clocks, told.killers)));
 }
 
 void add_inputs(const TraceReference& reference, core::Document& document) {

@@ -30,8 +30,7 @@ std::string unseen_text(const torch::AcrossRanks& across) {
 std::string exposed_sentence(const torch::AcrossRanks& across) {
   if (const std::string unseen = unseen_text(across); !unseen.empty())
     return "; how much of the exposed part is waiting is not known: " + unseen;
-  torch::RankWaits sum;
-  for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
+  const torch::RankWaits sum = across.waits.total();
   const auto exposed = static_cast<double>(sum.exposed_wait + sum.exposed_transfer);
   if (across.activities.empty() || exposed <= 0) return "";
   return fmt::format("; {} of the exposed part is waiting for a later rank, not transfer",
@@ -57,8 +56,7 @@ std::string inspector_verdict(const torch::AcrossRanks& across) {
         "logs of {} rank{}: how much of the time in collectives is waiting is not "
         "known: {}",
         across.job.ranks.size(), across.job.ranks.size() == 1 ? "" : "s", unseen);
-  torch::RankWaits sum;
-  for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
+  const torch::RankWaits sum = across.waits.total();
   const auto all = static_cast<double>(sum.wait + sum.transfer);
   return fmt::format(
       "{} collectives of {} ranks: {} of the time in them is waiting for a later rank",
@@ -68,11 +66,13 @@ std::string inspector_verdict(const torch::AcrossRanks& across) {
 
 }  // namespace
 
-void add_across(const std::vector<torch::Trace>& traces, const AcrossRequest& request,
-                core::Document& document) {
+std::vector<torch::ClockOffset> add_across(const std::vector<torch::Trace>& traces,
+                                           const AcrossRequest& request, core::Document& document) {
   std::vector<const torch::Trace*> ranks;
   for (const torch::Trace& trace : traces) ranks.push_back(&trace);
-  add_sections(torch::across_ranks(std::move(ranks), request.message.whole()), request, document);
+  torch::AcrossRanks across = torch::across_ranks(std::move(ranks), request.message.whole());
+  add_sections(across, request, document);
+  return std::move(across.matching.clocks);
 }
 
 core::Document inspector_document(const std::vector<torch::InspectorLog>& logs,

@@ -16,8 +16,9 @@ struct AcrossRequest {
 };
 
 // Adds findings, caveats, result and body. The traces have ranks that differ.
-void add_across(const std::vector<torch::Trace>& traces, const AcrossRequest& request,
-                core::Document& document);
+// The clocks of the traces, for who draws them on one line.
+std::vector<torch::ClockOffset> add_across(const std::vector<torch::Trace>& traces,
+                                           const AcrossRequest& request, core::Document& document);
 // Everything of a document that has nothing but logs.
 core::Document inspector_document(const std::vector<torch::InspectorLog>& logs,
                                   const AcrossRequest& request);

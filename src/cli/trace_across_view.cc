@@ -78,8 +78,7 @@ Table waiting_table(const AcrossRanks& across) {
 }
 
 std::string waiting_sentence(const AcrossRanks& across) {
-  torch::RankWaits sum;
-  for (const torch::RankWaits& waits : across.waits.ranks) sum += waits;
+  const torch::RankWaits sum = across.waits.total();
   std::string line = fmt::format(
       "Of {} in {} matched collectives {} are waiting for a later rank and {} transfer",
       text(sum.wait + sum.transfer), across.matching.accepted,

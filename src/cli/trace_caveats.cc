@@ -51,8 +51,8 @@ void add_dropped(const torch::Trace& trace, std::vector<core::Caveat>& caveats) 
   if (losses.clipped > 0)
     caveats.push_back(core::make_caveat(
         "trace.clipped-durations",
-        fmt::format("{}: the true end of {}", trace.file,
-                    plural(losses.clipped, "kernel that ran over the next one of its stream")),
+        fmt::format("{}: the true end of {} that ran over the next one of its stream", trace.file,
+                    plural(losses.clipped, "kernel")),
         "they were cut at the start of the next one"));
 }
 

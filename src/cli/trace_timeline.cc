@@ -43,15 +43,11 @@ class Names {
   std::vector<std::string> texts_ = {};
 };
 
-std::vector<std::int64_t> clock_offsets(const std::vector<Trace>& traces) {
-  std::vector<const Trace*> ranks;
-  for (const Trace& trace : traces) ranks.push_back(&trace);
-  const torch::AcrossRanks across = torch::across_ranks(std::move(ranks));
-  std::vector<std::int64_t> offsets(traces.size(), 0);
-  for (const torch::ClockOffset& clock : across.matching.clocks)
-    for (std::size_t i = 0; i < traces.size(); ++i)
-      if (clock.meetings > 0 && *traces[i].rank == across.rank_number(clock.rank))
-        offsets[i] = clock.offset;
+std::vector<std::int64_t> clock_offsets(const std::vector<torch::ClockOffset>& clocks,
+                                        std::size_t ranks) {
+  std::vector<std::int64_t> offsets(ranks, 0);
+  for (const torch::ClockOffset& clock : clocks)
+    if (clock.meetings > 0) offsets[static_cast<std::size_t>(clock.rank)] = clock.offset;
   return offsets;
 }
 
@@ -128,10 +124,10 @@ std::vector<torch::StateTrack> tracks_of(const std::vector<Trace>& traces) {
 }
 
 // What is subtracted from the times of each rank.
-std::vector<std::int64_t> origins_of(const std::vector<Trace>& traces,
+std::vector<std::int64_t> origins_of(const std::vector<torch::ClockOffset>& clocks,
                                      const std::vector<torch::StateTrack>& tracks,
                                      std::vector<std::string>& notes) {
-  std::vector<std::int64_t> origins = clock_offsets(traces);
+  std::vector<std::int64_t> origins = clock_offsets(clocks, tracks.size());
   std::int64_t first = INT64_MAX;
   std::int64_t last = INT64_MIN;
   std::int64_t longest = 0;
@@ -150,7 +146,7 @@ std::vector<std::int64_t> origins_of(const std::vector<Trace>& traces,
     for (std::size_t i = 0; i < tracks.size(); ++i) origins[i] = tracks[i].start;
     return origins;
   }
-  if (traces.size() > 1)
+  if (tracks.size() > 1)
     notes.emplace_back("clocks are aligned by the ends of collectives that ranks have in common");
   for (std::int64_t& origin : origins) origin += first;
   return origins;
@@ -159,12 +155,13 @@ std::vector<std::int64_t> origins_of(const std::vector<Trace>& traces,
 }  // namespace
 
 core::Timeline timeline_of(const std::vector<Trace>& traces,
+                           const std::vector<torch::ClockOffset>& clocks,
                            const std::vector<diagnose::KillerUse>& killers) {
   core::Timeline timeline;
   timeline.title =
       fmt::format("comm-probe trace: {} rank{}", traces.size(), traces.size() == 1 ? "" : "s");
   std::vector<torch::StateTrack> tracks = tracks_of(traces);
-  const auto origins = origins_of(traces, tracks, timeline.notes);
+  const auto origins = origins_of(clocks, tracks, timeline.notes);
   Names names;
   std::int64_t summed = 0;
   for (std::size_t i = 0; i < traces.size(); ++i) {

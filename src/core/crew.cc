@@ -31,6 +31,13 @@ int number_of(const Host& host, const char* variable) {
   return text ? std::atoi(text->c_str()) : 0;
 }
 
+// Null: this process was started alone.
+const Launcher* launcher_of(const Host& host) {
+  for (const Launcher& known : kLaunchers)
+    if (number_of(host, known.size) > 1) return &known;
+  return nullptr;
+}
+
 // Beside the program as it is built, or where it is installed.
 std::vector<std::string> plugin_places() {
   std::error_code error;
@@ -72,9 +79,7 @@ Crew::~Crew() {
 }
 
 Result<Crew> Crew::join(const Host& host) {
-  const Launcher* launcher = nullptr;
-  for (const Launcher& known : kLaunchers)
-    if (launcher == nullptr && number_of(host, known.size) > 1) launcher = &known;
+  const Launcher* launcher = launcher_of(host);
   if (launcher == nullptr) return Crew(nullptr);
   const int size = number_of(host, launcher->size);
   std::string why = fmt::format("{} is not beside the program", kPlugin);
@@ -101,9 +106,8 @@ Result<Crew> Crew::join(const Host& host) {
 }
 
 bool Crew::speaks(const Host& host) {
-  for (const Launcher& known : kLaunchers)
-    if (number_of(host, known.size) > 1) return number_of(host, known.rank) == 0;
-  return true;
+  const Launcher* launcher = launcher_of(host);
+  return launcher == nullptr || number_of(host, launcher->rank) == 0;
 }
 
 int Crew::rank() const { return plugin_ ? plugin_->rank : 0; }

@@ -188,7 +188,8 @@ void Judge::look_at_roots() {
     else if (root.ranks.size() == 1 && state_.head(root.ranks.front()) != nullptr)
       in_messages.push_back(root.ranks.front());
   }
-  if (!in_messages.empty()) found_.push_back(explain_message_agreement(state_, in_messages));
+  if (!in_messages.empty())
+    found_.push_back(explain_message_agreement(state_, messages_, in_messages));
 }
 
 void Judge::look_at_missing() {

@@ -29,7 +29,9 @@ HangVerdict explain_circle(const HangState& state, const WaitRoot& root);
 // Everybody is in the call, with equal arguments.
 HangVerdict explain_agreement(const HangState& state, const CallKey& call);
 // Both ends of every message of these works are there.
-HangVerdict explain_message_agreement(const HangState& state, const std::vector<int>& ranks);
+HangVerdict explain_message_agreement(const HangState& state,
+                                      const std::vector<OpenMessage>& messages,
+                                      const std::vector<int>& ranks);
 
 // The call that `ranks` owe to ranks that wait in it; of several the one that would have come
 // first.

@@ -235,9 +235,10 @@ HangVerdict explain_circle(const HangState& state, const WaitRoot& root) {
 namespace {
 
 // Who should have the other end of a message that one of `ranks` has open, and shows none.
-std::vector<int> partners_without_end(const HangState& state, const std::vector<int>& ranks) {
+std::vector<int> partners_without_end(const std::vector<OpenMessage>& messages,
+                                      const std::vector<int>& ranks) {
   std::set<int> partners;
-  for (const OpenMessage& message : find_open_messages(state)) {
+  for (const OpenMessage& message : messages) {
     if (message.is_paired()) continue;
     const bool is_sent = message.send.message != nullptr;
     const int owner = is_sent ? message.from : message.to;
@@ -249,7 +250,9 @@ std::vector<int> partners_without_end(const HangState& state, const std::vector<
 
 }  // namespace
 
-HangVerdict explain_message_agreement(const HangState& state, const std::vector<int>& ranks) {
+HangVerdict explain_message_agreement(const HangState& state,
+                                      const std::vector<OpenMessage>& messages,
+                                      const std::vector<int>& ranks) {
   HangVerdict verdict;
   const Head* head = state.head(ranks.front());
   const Digest& digest = state.digest(ranks.front());
@@ -268,7 +271,8 @@ HangVerdict explain_message_agreement(const HangState& state, const std::vector<
     verdict.alternatives.push_back(
         {HangKind::kNetworkOrHardware, {}, "does it pass with batches of at most 256?"});
     verdict.next = {"split the batch into parts of at most 256 sends and receives"};
-  } else if (const std::vector<int> silent = partners_without_end(state, ranks); !silent.empty()) {
+  } else if (const std::vector<int> silent = partners_without_end(messages, ranks);
+             !silent.empty()) {
     verdict.kind = HangKind::kNotDecidable;
     verdict.summary = fmt::format(
         "{} {} in sends and receives of {}; the other ends, of {}, are in no dump: cut, lost by "

@@ -129,25 +129,6 @@ void split_missing(HangVerdict& verdict, const torch::Job& job, const JobLines& 
                                   quiet.front()));
 }
 
-// Of the verdict's call and group, else the first.
-const JobLine* timeout_of(const HangVerdict& verdict, const torch::Job& job,
-                          const JobLines& lines) {
-  const JobLine* best = nullptr;
-  int best_score = -1;
-  for (const JobLine& line : lines.lines) {
-    if (line.event != JobEvent::kTimeout) continue;
-    const bool of_call = verdict.seq && line.seq == *verdict.seq;
-    const bool of_member =
-        verdict.group && line.rank && job.groups[*verdict.group].lane_of(*line.rank) != nullptr;
-    const int score = (of_call ? 2 : 0) + (of_member ? 1 : 0);
-    if (score > best_score) {
-      best = &line;
-      best_score = score;
-    }
-  }
-  return best;
-}
-
 // A time-out of a call that the dump of the same rank holds as completed is of another run.
 bool is_foreign(const JobLine& timeout, const torch::Job& job) {
   if (!timeout.seq || !timeout.rank) return false;
@@ -162,15 +143,34 @@ bool is_foreign(const JobLine& timeout, const torch::Job& job) {
   return is_done;
 }
 
-// Only where no time-out fits the dumps.
+// Those that fit the dumps.
+std::vector<const JobLine*> own_timeouts(const torch::Job& job, const JobLines& lines) {
+  std::vector<const JobLine*> own = lines.of(JobEvent::kTimeout);
+  std::erase_if(own, [&](const JobLine* line) { return is_foreign(*line, job); });
+  return own;
+}
+
+// Only where none fits.
 const JobLine* foreign_timeout(const torch::Job& job, const JobLines& lines) {
-  const JobLine* foreign = nullptr;
-  for (const JobLine& line : lines.lines) {
-    if (line.event != JobEvent::kTimeout) continue;
-    if (!is_foreign(line, job)) return nullptr;
-    if (foreign == nullptr) foreign = &line;
+  return own_timeouts(job, lines).empty() ? lines.first(JobEvent::kTimeout) : nullptr;
+}
+
+// Of the verdict's call and group, else the first.
+const JobLine* timeout_of(const HangVerdict& verdict, const torch::Job& job,
+                          const JobLines& lines) {
+  const JobLine* best = nullptr;
+  int best_score = -1;
+  for (const JobLine* line : own_timeouts(job, lines)) {
+    const bool of_call = verdict.seq && line->seq == *verdict.seq;
+    const bool of_member =
+        verdict.group && line->rank && job.groups[*verdict.group].lane_of(*line->rank) != nullptr;
+    const int score = (of_call ? 2 : 0) + (of_member ? 1 : 0);
+    if (score > best_score) {
+      best = line;
+      best_score = score;
+    }
   }
-  return foreign;
+  return best;
 }
 
 core::Caveat foreign_caveat(const JobLine& timeout) {
@@ -217,18 +217,10 @@ void tell_of_other_group(HangVerdict& verdict, const torch::Job& job, const JobL
                   shown->file, shown->line)};
 }
 
-}  // namespace
-
-namespace {
-
 // No call is open in the dumps: they are older than the fault, or it lies where the recorder does
 // not look. What the logs tell stands.
-void told_by_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& lines) {
+void told_by_logs(HangJudgement& judgement, const JobLines& lines) {
   if (!lines.tell_of_trouble()) return;
-  if (const JobLine* foreign = foreign_timeout(job, lines)) {
-    judgement.caveats.push_back(foreign_caveat(*foreign));
-    return;
-  }
   HangJudgement told = judge_logs(lines);
   if (told.verdict.kind == HangKind::kHealthy) return;
   told.verdict.summary +=
@@ -244,7 +236,11 @@ void told_by_logs(HangJudgement& judgement, const torch::Job& job, const JobLine
 
 void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& lines) {
   HangVerdict& verdict = judgement.verdict;
-  if (verdict.kind == HangKind::kHealthy) return told_by_logs(judgement, job, lines);
+  if (const JobLine* foreign = foreign_timeout(job, lines)) {
+    judgement.caveats.push_back(foreign_caveat(*foreign));
+    return;
+  }
+  if (verdict.kind == HangKind::kHealthy) return told_by_logs(judgement, lines);
   const bool is_quiet = !lines.logs.empty() && !lines.tell_of_trouble();
   if (is_quiet && is_young_by_logs(HangState(job), lines)) {
     verdict = as_moving(std::move(verdict),
@@ -252,16 +248,12 @@ void add_logs(HangJudgement& judgement, const torch::Job& job, const JobLines& l
                         "old when the dumps were taken");
     if (verdict.kind == HangKind::kHealthy || verdict.kind == HangKind::kSlow) return;
   }
-  if (const JobLine* foreign = foreign_timeout(job, lines)) {
-    judgement.caveats.push_back(foreign_caveat(*foreign));
-    return;
-  }
   split_missing(verdict, job, lines);
   tell_of_other_group(verdict, job, lines);
   if (!became_p2p(verdict, job, lines)) add_reasons(verdict, lines);
   if (verdict.kind == HangKind::kNetworkOrHardware) add_network(verdict, lines);
   const JobLine* timeout = timeout_of(verdict, job, lines);
-  if (timeout == nullptr || is_foreign(*timeout, job)) return;
+  if (timeout == nullptr) return;
   verdict.evidence.push_back(evidence_of(*timeout));
   std::erase_if(verdict.alternatives, [](const HangAlternative& other) {
     return other.kind == HangKind::kHealthy || other.kind == HangKind::kSlow;

@@ -114,10 +114,7 @@ const std::vector<Head>& HangState::open(int rank) const {
   return found == open_.end() ? kNone : found->second;
 }
 
-bool HangState::is_idle(int rank) const {
-  const Digest* digest = job_.digest_of(rank);
-  return digest != nullptr && !is_blank(rank) && head(rank) == nullptr;
-}
+bool HangState::is_idle(int rank) const { return !is_blank(rank) && head(rank) == nullptr; }
 
 bool HangState::is_blank(int rank) const {
   const Digest* digest = job_.digest_of(rank);
@@ -136,8 +133,6 @@ CallView HangState::view(std::size_t group, std::uint32_t seq) const {
     }
     switch (lane.standing(seq)) {
       case CallStanding::kPending:
-        view.pending.push_back(lane.rank);
-        break;
       case CallStanding::kEnded:
         view.pending.push_back(lane.rank);
         break;

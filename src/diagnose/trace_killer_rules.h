@@ -60,7 +60,5 @@ std::string count_text(const Strike& strike, const std::string& one, const std::
 std::string ms_text(double ns);  // "0.56 ms"
 // At least 1 % of the window.
 bool matters(const torch::OverlapFacts& facts, std::int64_t lost);
-// Steps with device work; at least 1.
-std::size_t steps_of(const torch::OverlapFacts& facts);
 
 }  // namespace comm_probe::diagnose

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/units.h"
 #include "diagnose/trace_killer_rules.h"
@@ -72,17 +71,10 @@ std::string count_text(const Strike& strike, const std::string& one, const std::
   const bool are_alike =
       std::all_of(use.per_step.begin(), use.per_step.end(),
                   [&use](const auto& step) { return step.second == use.per_step.begin()->second; });
-  const std::size_t steps = steps_of(*strike.facts);
+  const std::size_t steps = strike.facts->steps;
   if (are_alike && !use.per_step.contains(-1) && use.per_step.size() == steps)
     return text(use.per_step.begin()->second) + " per step";
   return fmt::format("{} in {} step{}", text(use.count), steps, steps == 1 ? "" : "s");
-}
-
-std::size_t steps_of(const OverlapFacts& facts) {
-  std::set<std::uint32_t> steps;
-  for (const torch::GpuOp& op : facts.trace->gpu_ops)
-    if (op.step != kNone) steps.insert(op.step);
-  return std::max<std::size_t>(1, steps.size());
 }
 
 std::string hit_text(const OverlapFacts& facts, const KillerHit& hit) {

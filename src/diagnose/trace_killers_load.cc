@@ -111,7 +111,7 @@ std::string doubtful_summary(const Struck& struck) {
 std::string tiny_summary(const Struck& struck) {
   const OverlapFacts& facts = *struck.worst->facts;
   const torch::SmallCollectives& one = facts.small.front();
-  const std::size_t steps = steps_of(facts);
+  const std::size_t steps = facts.steps;
   std::string size;
   if (one.is_sized)
     size = " of " + core::format_bytes(core::Bytes::of(one.bytes / one.calls.hits.size()));

@@ -183,13 +183,14 @@ Judgement judge_late_set(const AcrossRanks& across, const LateSet& set) {
   finding.ranks = ranks;
   finding.observed = core::figure(Duration::from_ns(static_cast<double>(set.blamed)),
                                   core::Basis::kMeasured, "waiting that they caused");
-  std::size_t worst = 0;
+  std::optional<std::size_t> worst;
   for (std::size_t i = 0; i < across.waits.meetings.size(); ++i)
     if (const auto& times = across.waits.meetings[i];
-        times.counts() && !times.excused && times.wait > across.waits.meetings[worst].wait)
+        times.counts() && !times.excused &&
+        (!worst || times.wait > across.waits.meetings[*worst].wait))
       worst = i;
   finding.evidence = {{across.traces[static_cast<std::size_t>(set.ranks.front())]->file,
-                       std::nullopt, meeting_line(across, worst)}};
+                       std::nullopt, meeting_line(across, *worst)}};
   if (set.kind == LateKind::kSlowCompute) finding.layer = core::Layer::kHardware;
   finding.next = next_of(set, names);
   return {.findings = {std::move(finding)}};

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "model/buckets.h"
+#include "torch/killer_limits.h"
 
 namespace comm_probe::diagnose {
 namespace {
 
-const core::Bytes kMostlyLatency = core::Bytes::of(256 * 1024);
+const core::Bytes kMostlyLatency = core::Bytes::of(torch::kKillerLimits.tiny_bytes);
 
 std::optional<core::Duration> latency_of(const PricedRate& priced) {
   if (priced.ledger) return priced.ledger->latency();
@@ -37,7 +38,7 @@ std::optional<MergeSaving> merge_saving(const PricedRate& rate, std::size_t call
 
 std::optional<MergeSaving> merge_saving_per_step(const torch::AcrossRanks& across,
                                                  const PricedRate& rate) {
-  constexpr std::size_t kMany = 32;  // the same as makes trace.tiny-collectives
+  constexpr std::size_t kMany = 32;  // fewer are not worth a note
   const auto& steps = across.waits.steps;
   const auto known =
       std::count_if(steps.begin(), steps.end(), [](const auto& step) { return step.first >= 0; });

@@ -39,10 +39,6 @@ struct Straggler {
   int meetings = 0;
   LateKind kind = LateKind::kUnknown;
   torch::Lateness why = {};
-
-  std::int64_t passed_on() const {
-    return std::max<std::int64_t>(0, blamed - caused + caused_excused);
-  }
 };
 
 // The one of the whole window first, then those of single steps.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/parallel.h"
+
 namespace comm_probe::torch {
 namespace {
 
@@ -23,7 +25,10 @@ AcrossRanks across_ranks(std::vector<const Trace*> traces, std::uint64_t message
   across.job = comm_job_of(across.traces);
   if (message > 0) assume_size(across.job, message);
   across.matching = match(across.job);
-  for (const Trace* trace : across.traces) across.activities.push_back(activity_of(*trace));
+  across.activities.resize(across.traces.size());
+  core::for_each_index(
+      across.traces.size(),
+      [&](std::size_t i) { across.activities[i] = activity_of(*across.traces[i]); }, 1);
   across.waits = waits_of(across.job, across.matching, across.activities);
   across.rates = rates_of(across.job, across.matching, across.waits);
   return across;

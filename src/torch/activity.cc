@@ -44,29 +44,21 @@ void add_steps(const Trace& trace, RankActivity& activity) {
 
 }  // namespace
 
-BusyTime::BusyTime(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end());
-  for (const Interval& one : intervals) {
-    if (one.second <= one.first) continue;
-    if (!merged_.empty() && one.first <= merged_.back().second)
-      merged_.back().second = std::max(merged_.back().second, one.second);
-    else
-      merged_.push_back(one);
-  }
+BusyTime::BusyTime(Intervals intervals) : merged_(unite(std::move(intervals))) {
   std::int64_t sum = 0;
   for (const Interval& one : merged_) {
     before_.push_back(sum);
-    sum += one.second - one.first;
+    sum += one.length();
   }
 }
 
 std::int64_t BusyTime::until(std::int64_t time) const {
   const auto next = std::upper_bound(
       merged_.begin(), merged_.end(), time,
-      [](std::int64_t value, const Interval& interval) { return value < interval.first; });
+      [](std::int64_t value, const Interval& interval) { return value < interval.start; });
   if (next == merged_.begin()) return 0;
   const auto at = static_cast<std::size_t>(next - merged_.begin()) - 1;
-  return before_[at] + std::min(time, merged_[at].second) - merged_[at].first;
+  return before_[at] + std::min(time, merged_[at].end) - merged_[at].start;
 }
 
 std::int64_t BusyTime::within(std::int64_t from, std::int64_t to) const {
@@ -106,23 +98,23 @@ KernelWork RankActivity::work_in(std::int64_t step) const {
 
 RankActivity activity_of(const Trace& trace) {
   RankActivity activity{.rank = trace.rank.value_or(0)};
-  std::vector<BusyTime::Interval> compute;
-  std::vector<BusyTime::Interval> either;
-  std::vector<BusyTime::Interval> all;
+  Intervals compute;
+  Intervals either;
+  Intervals all;
   for (const GpuOp& op : trace.gpu_ops) {
-    const BusyTime::Interval interval(op.start, op.end);
+    const Interval interval{op.start, op.end};
     if (op.kind == GpuKind::kCompute) compute.push_back(interval);
     if (op.kind == GpuKind::kCompute || op.kind == GpuKind::kCommunication)
       either.push_back(interval);
     all.push_back(interval);
   }
   if (!all.empty()) {
-    activity.start = all.front().first;
-    activity.end = all.front().second;
+    activity.start = all.front().start;
+    activity.end = all.front().end;
   }
-  for (const BusyTime::Interval& one : all) {
-    activity.start = std::min(activity.start, one.first);
-    activity.end = std::max(activity.end, one.second);
+  for (const Interval& one : all) {
+    activity.start = std::min(activity.start, one.start);
+    activity.end = std::max(activity.end, one.end);
   }
   add_steps(trace, activity);
   activity.compute = BusyTime(std::move(compute));

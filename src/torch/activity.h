@@ -13,20 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "torch/intervals.h"
+
 namespace comm_probe::torch {
 
 struct Trace;
 
 class BusyTime {
  public:
-  using Interval = std::pair<std::int64_t, std::int64_t>;  // half-open
   BusyTime() = default;
-  explicit BusyTime(std::vector<Interval> intervals);
+  explicit BusyTime(Intervals intervals);
   std::int64_t within(std::int64_t from, std::int64_t to) const;
 
  private:
   std::int64_t until(std::int64_t time) const;
-  std::vector<Interval> merged_ = {};
+  Intervals merged_ = {};
   std::vector<std::int64_t> before_ = {};  // busy time before each of them
 };
 

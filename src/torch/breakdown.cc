@@ -133,14 +133,6 @@ Unions unions_of(const Trace& trace) {
   return unions;
 }
 
-Unions unions_of_step(const Trace& trace, std::uint32_t step) {
-  Unions unions;
-  for (const GpuOp& op : trace.gpu_ops)
-    if (op.step == step) add(unions, op);
-  unite_all(unions);
-  return unions;
-}
-
 Breakdown breakdown_of(const Unions& unions) {
   const Intervals busy = both(unions.compute, unions.communication);
   const Intervals all = both(busy, unions.memory);

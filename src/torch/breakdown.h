@@ -45,7 +45,6 @@ struct Unions {
   std::uint64_t communication_ops = 0;
 };
 Unions unions_of(const Trace& trace);
-Unions unions_of_step(const Trace& trace, std::uint32_t step);
 // Over the extent of the work itself.
 Breakdown breakdown_of(const Unions& unions);
 

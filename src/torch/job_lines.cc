@@ -238,7 +238,7 @@ class JobLineReader::Parser {
   void finish();
 
  private:
-  void follow_traceback(const core::Line& line);
+  void follow_traceback(const core::Line& line, bool is_marked);
   std::optional<int> rank_of(std::string_view text) const;
   void add(const core::Line& line, JobEvent event);
   bool follow_block(std::string_view text);
@@ -380,7 +380,7 @@ std::optional<int> JobLineReader::Parser::rank_of(std::string_view text) const {
 }
 
 // "Traceback (most recent call last):", indented frames, "TypeOfException: message".
-void JobLineReader::Parser::follow_traceback(const core::Line& line) {
+void JobLineReader::Parser::follow_traceback(const core::Line& line, bool is_marked) {
   const bool begins = line.text.find("Traceback (most recent call last)") != std::string_view::npos;
   if (!begins && open_.empty()) return;
   const auto rank = rank_of(line.text);
@@ -411,7 +411,6 @@ void JobLineReader::Parser::follow_traceback(const core::Line& line) {
   raised.file = file_;
   raised.line = line.number;
   raised.text = std::string(line.text.substr(0, kLongestShown));
-  const bool is_marked = may_matter(line.text) && marker_of(line.text) != nullptr;
   if (!is_marked && is_error(raised.type))
     add(line, is_of_communication(line.text) ? JobEvent::kAsyncError : JobEvent::kException);
   if (lines_.exceptions.size() < kMostExceptions) lines_.exceptions.push_back(std::move(raised));
@@ -450,7 +449,7 @@ void JobLineReader::Parser::feed(const core::Line& line) {
     ranks_seen_.insert(static_cast<int>(*rank));
   const bool matters = may_matter(line.text);
   const Marker* marker = matters ? marker_of(line.text) : nullptr;
-  follow_traceback(line);
+  follow_traceback(line, marker != nullptr);
   if (follow_block(line.text) || marker == nullptr) return;
   const std::size_t before = lines_.lines.size();
   add(line, marker->event);

@@ -62,15 +62,6 @@ void KillerHits::price(const DeviceTime& time, const Intervals& without) {
   lost = time.lost_in(subtract(unite(std::move(all)), without));
 }
 
-std::uint32_t step_of_host(const Trace& trace, std::int64_t time) {
-  auto step =
-      std::upper_bound(trace.steps.begin(), trace.steps.end(), time,
-                       [](std::int64_t wanted, const Step& one) { return wanted < one.start; });
-  if (step == trace.steps.begin()) return kNone;
-  --step;
-  return time < step->end ? static_cast<std::uint32_t>(step - trace.steps.begin()) : kNone;
-}
-
 std::int64_t step_of(const Trace& trace, const KillerHit& hit) {
   std::uint32_t step = hit.step;
   if (step == kNone && hit.gpu_op != kNone) step = trace.gpu_ops[hit.gpu_op].step;

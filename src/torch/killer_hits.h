@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "torch/intervals.h"
+#include "torch/steps.h"
 #include "torch/trace.h"
 
 namespace comm_probe::torch {
@@ -67,8 +68,6 @@ struct LongEntry {
 };
 std::optional<LongEntry> long_entry(const Trace& trace);
 
-// The step around a time of the host, its index in Trace::steps; kNone: none.
-std::uint32_t step_of_host(const Trace& trace, std::int64_t time);
 // The step of a hit: that of its device work, else that of its call; -1: none. N of ProfilerStep#N.
 std::int64_t step_of(const Trace& trace, const KillerHit& hit);
 std::map<std::int64_t, std::size_t> hits_per_step(const Trace& trace, const KillerHits& hits);

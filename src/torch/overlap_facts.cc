@@ -1,5 +1,8 @@
 #include "torch/overlap_facts.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace comm_probe::torch {
 namespace {
 
@@ -10,6 +13,14 @@ Intervals blocked_time(const HostBlocks& blocks) {
     for (const KillerHit& hit : list->hits) all.push_back(hit.lost);
   for (const KillerHit& hit : blocks.final.hits) all.push_back(hit.at);
   return all;
+}
+
+std::size_t count_steps(const Trace& trace) {
+  std::vector<bool> has_work(trace.steps.size(), false);
+  for (const GpuOp& op : trace.gpu_ops)
+    if (op.step != kNone) has_work[op.step] = true;
+  const auto count = std::count(has_work.begin(), has_work.end(), true);
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, count));
 }
 
 }  // namespace
@@ -25,6 +36,7 @@ OverlapFacts overlap_facts(const Trace& trace) {
   const HostNest nest(trace);
   const Phases phases(trace);
   OverlapFacts facts{.trace = &trace, .extent = time.extent};
+  facts.steps = count_steps(trace);
   facts.communication = length(time.communication);
   facts.blocks = host_blocks(trace, nest, time);
   facts.streams = stream_stalls(trace, phases, time);

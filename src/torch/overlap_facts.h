@@ -19,6 +19,7 @@ struct OverlapFacts {
   const Trace* trace = nullptr;
   Interval extent = {};
   std::int64_t communication = 0;  // |C|
+  std::size_t steps = 1;           // that device work belongs to; 1 where there are none
   HostBlocks blocks = {};
   StreamStalls streams = {};
   Contention contention = {};

@@ -22,15 +22,6 @@ void add_step(Trace& trace, const HostOp& op) {
                          op.name, op.thread});
 }
 
-std::uint32_t step_at(const Trace& trace, std::int64_t time) {
-  auto step =
-      std::upper_bound(trace.steps.begin(), trace.steps.end(), time,
-                       [](std::int64_t wanted, const Step& one) { return wanted < one.start; });
-  if (step == trace.steps.begin()) return kNone;
-  --step;
-  return time < step->end ? static_cast<std::uint32_t>(step - trace.steps.begin()) : kNone;
-}
-
 void place_unlaunched(Trace& trace) {
   const auto windows = device_windows(trace);
   std::vector<std::pair<std::int64_t, std::uint32_t>> starts;
@@ -49,12 +40,21 @@ void place_unlaunched(Trace& trace) {
 
 }  // namespace
 
+std::uint32_t step_of_host(const Trace& trace, std::int64_t time) {
+  auto step =
+      std::upper_bound(trace.steps.begin(), trace.steps.end(), time,
+                       [](std::int64_t wanted, const Step& one) { return wanted < one.start; });
+  if (step == trace.steps.begin()) return kNone;
+  --step;
+  return time < step->end ? static_cast<std::uint32_t>(step - trace.steps.begin()) : kNone;
+}
+
 void find_steps(Trace& trace, const StepRule& rule) {
   trace.steps.clear();
   for (const HostOp& op : trace.host_ops)
     if (is_step(trace, op, rule)) add_step(trace, op);
   for (GpuOp& op : trace.gpu_ops)
-    op.step = op.launch == kNone ? kNone : step_at(trace, trace.calls[op.launch].start);
+    op.step = op.launch == kNone ? kNone : step_of_host(trace, trace.calls[op.launch].start);
   if (trace.steps.empty()) return;
   place_unlaunched(trace);
   trace.steps.front().is_edge = true;

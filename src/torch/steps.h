@@ -28,4 +28,7 @@ void find_steps(Trace& trace, const StepRule& rule = {});
 // windows of all steps together are the whole. Empty for a step without device work.
 std::vector<Interval> device_windows(const Trace& trace);
 
+// The step around a time of the host, its index in Trace::steps; kNone: none.
+std::uint32_t step_of_host(const Trace& trace, std::int64_t time);
+
 }  // namespace comm_probe::torch

@@ -43,6 +43,12 @@ RankWaits part_of(const CommCall& call, const MeetingTimes& times, const RankAct
 
 }  // namespace
 
+RankWaits Waits::total() const {
+  RankWaits sum;
+  for (const RankWaits& waits : ranks) sum += waits;
+  return sum;
+}
+
 RankWaits& RankWaits::operator+=(const RankWaits& other) {
   wait += other.wait;
   transfer += other.transfer;

@@ -50,6 +50,8 @@ struct Waits {
   std::vector<MeetingTimes> meetings = {};                    // of Matching::meetings
   std::vector<RankWaits> ranks = {};                          // of CommJob::ranks
   std::map<std::int64_t, std::vector<RankWaits>> steps = {};  // by N of ProfilerStep#N; -1: none
+
+  RankWaits total() const;  // of all ranks
 };
 
 // `activities`: of the same ranks in the same order; empty: nothing is exposed (Inspector logs).

@@ -57,15 +57,17 @@ bool ValueStack::mark() {
   return true;
 }
 
-// By a quarter, not twofold: the largest part of what a hostile file can make us take.
-void ValueStack::grow_objects() {
+// The list of objects grows by a quarter, not twofold: it is the largest part of what a hostile
+// file can make us take.
+std::uint32_t ValueStack::new_object(std::uint32_t begin, std::uint32_t size) {
   if (objects_.size() == objects_.capacity()) objects_.reserve(objects_.size() * 5 / 4 + 1024);
+  const auto index = static_cast<std::uint32_t>(objects_.size());
+  objects_.push_back({begin, size, kNoMore, index, {}});
+  return index;
 }
 
 void ValueStack::push_container(Kind kind) {
-  grow_objects();
-  const auto index = static_cast<std::uint32_t>(objects_.size());
-  objects_.push_back({static_cast<std::uint32_t>(items_.size()), 0, kNoMore, index, {}});
+  const std::uint32_t index = new_object(static_cast<std::uint32_t>(items_.size()), 0);
   stack_.push_back({kind, index, 0});
 }
 
@@ -90,8 +92,7 @@ void ValueStack::add(std::uint32_t object, std::size_t from) {
     objects_[last].size += size;
     return;
   }
-  const auto next = static_cast<std::uint32_t>(objects_.size());
-  objects_.push_back({begin, size, kNoMore, next, {}});
+  const std::uint32_t next = new_object(begin, size);
   objects_[last].next = next;
   objects_[object].last = next;
 }
@@ -99,12 +100,11 @@ void ValueStack::add(std::uint32_t object, std::size_t from) {
 // The list at this place of the stack, to be changed; one that stays is copied first.
 std::uint32_t ValueStack::own_list(std::size_t at) {
   if (stack_[at].number == 0) return stack_[at].index;
-  const auto copy = static_cast<std::uint32_t>(objects_.size());
   const auto begin = static_cast<std::uint32_t>(items_.size());
   for (std::uint32_t o = stack_[at].index; o != kNoMore; o = objects_[o].next)
     for (std::uint32_t i = 0; i < objects_[o].size; ++i)
       items_.push_back(Value(items_[objects_[o].begin + i]));
-  objects_.push_back({begin, static_cast<std::uint32_t>(items_.size()) - begin, kNoMore, copy, {}});
+  const std::uint32_t copy = new_object(begin, static_cast<std::uint32_t>(items_.size()) - begin);
   stack_[at] = {Kind::kList, copy, 0};
   return copy;
 }
@@ -174,8 +174,7 @@ bool ValueStack::set_one() {
 bool ValueStack::tuple(std::size_t size) {
   if (stack_.size() < floor() + size) return false;
   const std::size_t from = stack_.size() - size;
-  const auto index = static_cast<std::uint32_t>(objects_.size());
-  objects_.push_back({static_cast<std::uint32_t>(items_.size()), 0, kNoMore, index, {}});
+  const std::uint32_t index = new_object(static_cast<std::uint32_t>(items_.size()), 0);
   if (size > 0) add(index, from);
   stack_.resize(from);
   stack_.push_back({Kind::kList, index, 0});

@@ -142,7 +142,7 @@ class ValueStack {
   };
 
   void push_container(Value::Kind kind);
-  void grow_objects();
+  std::uint32_t new_object(std::uint32_t begin, std::uint32_t size);
   // The lowest value that an opcode without a mark of its own may touch.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back() + 1; }
   void add(std::uint32_t object, std::size_t from);
