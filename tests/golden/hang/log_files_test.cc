@@ -70,5 +70,16 @@ TEST_F(LogFiles, ALogThatPrintsCommunicatorsIsALog) {
   expect_timeout(json::parse(run.out));
 }
 
+// A report of ncclras in which nothing is wrong is a report, not a file of no use.
+TEST_F(LogFiles, AQuietRasReportIsRead) {
+  const std::string path = (folder_ / "ras.json").string();
+  std::ofstream(path)
+      << R"({"nccl_version": "2.28.9", "communicators_count": 0, "communicators": []})";
+  std::ofstream(folder_ / "rank3.log") << kTimeout;
+  const json document = json::parse(run_binary({"hang", folder_.string(), "--json"}).out);
+  for (const json& caveat : document.at("caveats"))
+    EXPECT_NE(caveat.at("id"), "input.passed-over") << caveat;
+}
+
 }  // namespace
 }  // namespace comm_probe::test
