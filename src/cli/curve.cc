@@ -13,6 +13,7 @@
 #include "cli/baseline_view.h"
 #include "cli/curve_view.h"
 #include "cli/job_pricer.h"
+#include "cli/link_tests_view.h"
 #include "cli/subcommands.h"
 #include "cli/topo_source.h"
 #include "core/finding_table.h"
@@ -58,7 +59,7 @@ Result<Reading> read_file(const std::string& path) {
 
 // Prose about tables reads like a table without rows; below a directory it is passed over.
 bool has_result(const Reading& reading) {
-  return !reading.pairs.empty() ||
+  return !reading.pairs.empty() || !reading.links.empty() ||
          std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& curve) {
            return !curve.rows.empty() || !curve.errors.empty() || curve.has_header;
          });
@@ -86,7 +87,8 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
   return core::input_error(
       fmt::format("none of the {} files below '{}' is the output of a benchmark",
                   inputs.passed_over.size(), paths.front()),
-      "expected nccl-tests or rccl-tests tables, or a CSV of pairs");
+      "expected tables of nccl-tests or rccl-tests, a CSV of pairs, or the output of a test of "
+      "links (perftest, nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest, OSU, fi_pingpong)");
 }
 
 // What the named topology file holds: as a machine that is no entry of the catalog, and for NCCL.
@@ -187,6 +189,13 @@ std::vector<const JudgedCurve*> all_curves(const Judged& judged) {
   return all;
 }
 
+std::vector<const curve::LinkTest*> all_links(const Inputs& inputs) {
+  std::vector<const curve::LinkTest*> all;
+  for (const Reading& reading : inputs.readings)
+    for (const curve::LinkTest& test : reading.links) all.push_back(&test);
+  return all;
+}
+
 // From so many curves on (some 50 MB of text) they are made while they are written.
 constexpr std::size_t kManyCurves = 20000;
 
@@ -210,6 +219,8 @@ void add_result(Document& document, const Inputs& inputs, const Judged& judged) 
   for (const Reading& reading : inputs.readings)
     for (const curve::Pair& pair : reading.pairs)
       document.result["pairs"].push_back(pair_json(pair));
+  for (const curve::LinkTest* test : all_links(inputs))
+    document.result["links"].push_back(link_test_json(*test));
 }
 
 // Of a large file one form costs as much as reading it: only the one that is asked for is made.
@@ -226,7 +237,13 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
     add_result(document, inputs, judged);
   } else {
     document.body = curve_blocks(all_curves(judged));
-    if (shell.explain()) document.details = curve_details(all_curves(judged));
+    for (auto& block : link_test_blocks(all_links(inputs)))
+      document.body.push_back(std::move(block));
+    if (shell.explain()) {
+      document.details = curve_details(all_curves(judged));
+      for (auto& block : link_test_details(all_links(inputs)))
+        document.details.push_back(std::move(block));
+    }
   }
   add_comparisons(document, judged, shell.explain());
   return document;
@@ -270,8 +287,9 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
 void add_options(CLI::App& app, CurveRequest& request) {
   app.add_option(
          "FILE", request.paths,
-         "nccl-tests or rccl-tests output as it was pasted, a CSV of pairs, a directory, or "
-         "- for standard input")
+         "output of nccl-tests, rccl-tests, perftest, nvbandwidth, p2pBandwidthLatencyTest, "
+         "bandwidthTest, OSU or fi_pingpong as it was pasted, a CSV of pairs, a directory, or - "
+         "for standard input")
       ->required();
   app.add_option("--machine", request.machine,
                  "compare with this machine of the catalog (comm-probe machines)")

@@ -23,6 +23,7 @@
 #include "core/result.h"
 #include "curve/compact_fields.h"
 #include "curve/device_list.h"
+#include "curve/link_test.h"
 #include "model/collective.h"
 
 namespace comm_probe::curve {
@@ -108,9 +109,11 @@ struct Pair {
 
 struct Reading {
   std::string file = {};
-  std::string kind = {};  // "nccl-tests", "pairwise-csv"
+  // "nccl-tests", "pairwise-csv", a link_tool_name() ("perftest", ...), "link-tests" for several
+  std::string kind = {};
   std::vector<Curve> curves = {};
   std::vector<Pair> pairs = {};
+  std::vector<LinkTest> links = {};
   std::vector<core::Caveat> caveats = {};
   std::uint64_t lines = 0;
   std::uint64_t skipped_lines = 0;  // neither table nor known noise
@@ -118,7 +121,7 @@ struct Reading {
 
 // Reads what is in the text, whatever surrounds it. Fails (one line: what, where, what was
 // expected) where nothing of the input could be read as a benchmark result.
-core::Result<Reading> read_nccl_tests(core::Input& input);
+core::Result<Reading> read_nccl_tests(core::Input& input);  // and tests of links between them
 core::Result<Reading> read_pairwise_csv(core::Input& input);
 // Recognises the kind by content and calls the reader for it.
 core::Result<Reading> read(core::Input& input);

@@ -1,5 +1,6 @@
 #include "core/finding_table.h"
 #include "curve/json_reader.h"
+#include "curve/readers/link_reader.h"
 #include "curve/table_reader.h"
 
 namespace comm_probe::curve {
@@ -7,7 +8,8 @@ namespace {
 
 constexpr const char* kExpectedTable =
     "expected an nccl-tests table: a header line with size, count, type, time, algbw, busbw, or "
-    "rows of it";
+    "rows of it; or the output of perftest (ib_write_bw ...), nvbandwidth, "
+    "p2pBandwidthLatencyTest, bandwidthTest, OSU or fi_pingpong";
 
 core::Error no_table(core::Input& input, const std::string& found) {
   core::Error error = core::input_error("holds " + found, kExpectedTable);
@@ -30,6 +32,22 @@ bool is_text(core::ContentClass kind) {
   return false;
 }
 
+// Beside tests of links, what only looked like the beginning of a table is none.
+bool is_table(const Curve& curve) {
+  return !curve.rows.empty() || curve.has_header || !curve.devices.empty() ||
+         curve.settings.threads;
+}
+
+void add_links(LinkReader& links, Reading& reading) {
+  links.finish(reading);
+  if (reading.links.empty()) return;
+  std::erase_if(reading.curves, [](const Curve& curve) { return !is_table(curve); });
+  if (!reading.curves.empty()) return;
+  reading.kind = link_tool_name(reading.links.front().tool);
+  for (const LinkTest& test : reading.links)
+    if (test.tool != reading.links.front().tool) reading.kind = "link-tests";
+}
+
 }  // namespace
 
 core::Result<Reading> read_nccl_tests(core::Input& input) {
@@ -39,9 +57,12 @@ core::Result<Reading> read_nccl_tests(core::Input& input) {
   TableReader table(input.name());
   core::LineReader lines(input);
   core::Line line;
-  while (lines.next(line)) table.feed(line);
+  LinkReader links(input.name());
+  while (lines.next(line))
+    if (!table.feed(line)) links.feed(line);
   Reading reading = table.finish();
-  if (reading.curves.empty()) {
+  add_links(links, reading);
+  if (reading.curves.empty() && reading.links.empty()) {
     if (lines.error()) return *lines.error();
     return no_table(input, content + " without a table");
   }

@@ -37,16 +37,17 @@ core::Evidence TableReader::evidence(std::string_view text) const {
   return {reading_.file, line_, std::string(trim(text).substr(0, kLongestQuote))};
 }
 
-void TableReader::feed(const core::Line& line) {
+bool TableReader::feed(const core::Line& line) {
   line_ = line.number;
   ++reading_.lines;
   if (line.carriage_return) ++carriage_returns_;
   const std::size_t first = line.text.find_first_not_of(" \t");
   const bool comment = first == std::string_view::npos || line.text[first] == '#';
-  if (!comment && take_row_line(line.text, line)) return;
+  if (!comment && take_row_line(line.text, line)) return true;
   const std::string_view text = plain_text(line.text, plain_);
-  if (!held_.empty() && continue_held(text, line)) return;
+  if (!held_.empty() && continue_held(text, line)) return true;
   take_other_line(text, line);
+  return false;
 }
 
 // The fast path first; then the line as it is; then without what an editor or a terminal put in.

@@ -18,7 +18,8 @@ namespace comm_probe::curve {
 class TableReader {
  public:
   explicit TableReader(std::string file);
-  void feed(const core::Line& line);
+  // True where the line was a row, or the rest of one.
+  bool feed(const core::Line& line);
   // Everything that was fed, with caveats; its list of curves is empty where nothing was a table.
   Reading finish();
 

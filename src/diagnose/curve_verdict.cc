@@ -159,6 +159,16 @@ std::string several_curves(const std::vector<const JudgedCurve*>& curves) {
   return fmt::format("consistent: {} curves: {}", all, parts);
 }
 
+// Where there are no curves.
+std::string without_curves(std::span<const JudgedReading> readings) {
+  std::size_t links = 0;
+  for (const JudgedReading& reading : readings) links += reading.links;
+  if (links == 0) return "healthy: no pair of nodes is slower than 85 % of the median";
+  return fmt::format("consistent: {} of links, and nothing in {} that contradicts itself",
+                     links == 1 ? "a test" : fmt::format("{} tests", links),
+                     links == 1 ? "it" : "them");
+}
+
 // What was named for the run contradicts its header.
 const core::Caveat* contradiction_of(const std::vector<const JudgedCurve*>& curves) {
   for (const JudgedCurve* curve : curves)
@@ -244,7 +254,7 @@ std::string verdict_of(std::span<const JudgedReading> readings,
   const auto curves = all_curves(readings);
   if (const core::Caveat* contradiction = contradiction_of(curves))
     return "not judged: " + contradiction->missing;
-  if (curves.empty()) return "healthy: no pair of nodes is slower than 85 % of the median";
+  if (curves.empty()) return without_curves(readings);
   return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
 }
 

@@ -130,6 +130,7 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
 
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
+  result.links = reading.links.size();
   const bool some_have_times = any_has_times(reading);
   result.curves.resize(reading.curves.size());
   core::for_each_index(reading.curves.size(), [&](std::size_t i) {

@@ -21,7 +21,8 @@ struct JudgedCurve {
 
 struct JudgedReading {
   std::vector<JudgedCurve> curves = {};
-  Judgement judgement = {};  // of all curves and pairs together
+  std::size_t links = 0;     // tests of links
+  Judgement judgement = {};  // of all curves, pairs and links together
 };
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference);
 

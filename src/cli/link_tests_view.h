@@ -1,0 +1,21 @@
+// What `curve` shows of tests of links (perftest, nvbandwidth, ...): result.links[] of the JSON
+// contract, and for people the figures of each test.
+#pragma once
+
+#include <vector>
+
+#include "core/document.h"
+#include "curve/link_test.h"
+
+namespace comm_probe::cli {
+
+// {file, tool, program, device, link_type, mtu_bytes, qps, rows[], matrices[], errors[], ...};
+// what was not printed is null.
+core::Json link_test_json(const curve::LinkTest& test);
+
+// Up to four tests one below the other, more of them as a table.
+std::vector<core::Block> link_test_blocks(const std::vector<const curve::LinkTest*>& tests);
+// Every matrix in full (--explain).
+std::vector<core::Block> link_test_details(const std::vector<const curve::LinkTest*>& tests);
+
+}  // namespace comm_probe::cli
