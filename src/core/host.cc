@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -157,6 +158,17 @@ std::optional<std::string> Host::home(std::optional<unsigned> user) const {
   const passwd* entry = ::getpwuid(user.value_or(::getuid()));
   if (entry == nullptr || entry->pw_dir == nullptr) return std::nullopt;
   return entry->pw_dir;
+}
+
+std::optional<Duration> Host::time() const {
+  if (is_real())
+    return Duration::from_seconds(
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const std::string text = read("/recorded_at").value_or("");
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || !(seconds > 0) || seconds > 1e11) return std::nullopt;
+  return Duration::from_seconds(seconds);
 }
 
 std::optional<std::vector<int>> parse_cpu_list(const std::string& text) {

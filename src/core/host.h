@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/archive.h"
+#include "core/quantity.h"
 #include "core/result.h"
 
 namespace comm_probe::core {
@@ -51,6 +52,9 @@ class Host {
   // "commands/nvidia-smi_topo_-m.txt".
   std::optional<std::string> output(const std::vector<std::string>& command) const;
   static std::string output_path(const std::vector<std::string>& command);
+  // Now, since 1970; of a recorded machine when it was recorded (its file "recorded_at", seconds),
+  // nothing where it does not say.
+  std::optional<Duration> time() const;
 
  private:
   // Where `path` really is; empty where a recorded machine's link leads out of its folder: this

@@ -1,0 +1,135 @@
+#include "topology/net_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace comm_probe::topology {
+namespace {
+
+using Kind = CounterChange::Kind;
+using Source = PortCounters::Source;
+
+const RdmaPortFacts* facts_of(const std::vector<RdmaPortFacts>& known, const PortCounters& port) {
+  for (const RdmaPortFacts& facts : known) {
+    const bool is_device = !port.device.empty() && facts.device == port.device &&
+                           (port.port == 0 || facts.port == port.port);
+    const bool is_netdev =
+        port.device.empty() && !port.netdev.empty() && facts.interface == port.netdev;
+    if (is_device || is_netdev) return &facts;
+  }
+  return nullptr;
+}
+
+// The record of the port that this one belongs to: by device, or by the interface that is known to
+// be of a device.
+PortChange& place_for(NetChange& change, const PortCounters& port, const RdmaPortFacts* facts) {
+  const std::string device = facts != nullptr ? facts->device : port.device;
+  const int number = facts != nullptr ? facts->port : port.port;
+  const std::string netdev =
+      facts != nullptr && !facts->interface.empty() ? facts->interface : port.netdev;
+  for (PortChange& known : change.ports) {
+    if (known.host != port.host) continue;
+    const bool is_device = !device.empty() && known.device == device && known.port == number;
+    const bool is_netdev = !netdev.empty() && known.netdev == netdev &&
+                           (device.empty() || known.device.empty() || known.device == device);
+    if (is_device || is_netdev) return known;
+  }
+  PortCounters named = port;
+  named.device = device;
+  named.port = number;
+  change.ports.push_back(
+      {.host = port.host,
+       .device = device,
+       .port = number,
+       .netdev = netdev,
+       .name = port.host.empty() ? named.name() : port.host + " " + named.name()});
+  if (facts != nullptr) change.ports.back().link_layer = facts->link_layer;
+  if (facts != nullptr) change.ports.back().rate = facts->rate;
+  return change.ports.back();
+}
+
+core::Evidence evidence_of(const PortCounters& port, const std::string& counter,
+                           const CounterValue& value, std::string text) {
+  core::Evidence evidence{port.from.source, {}, std::move(text)};
+  if (value.line > 0)
+    evidence.line = value.line;
+  else if (port.source == Source::kSysfs)
+    evidence.source += counter;
+  return evidence;
+}
+
+void add_counters(const PortCounters& before, const PortCounters& after, PortChange& change) {
+  for (const auto& [counter, value] : after.counters) {
+    const auto old = before.value(counter);
+    if (!old || change.counters.contains(counter)) continue;
+    CounterChange one = change_of(counter, after.source, *old, value.value);
+    one.from =
+        evidence_of(after, counter, value, fmt::format("{} {} -> {}", counter, *old, value.value));
+    change.counters.emplace(counter, std::move(one));
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> PortChange::more(std::string_view counter) const {
+  const auto found = counters.find(std::string(counter));
+  if (found == counters.end()) return std::nullopt;
+  const bool is_known =
+      found->second.kind == Kind::kCounted || found->second.kind == Kind::kWrapped;
+  return is_known ? std::optional(found->second.more) : std::nullopt;
+}
+
+bool PortChange::is_roce() const {
+  if (!link_layer.empty()) return link_layer == "Ethernet";
+  return !netdev.empty() || counters.contains("np_cnp_sent") || counters.contains("rx_bytes_phy");
+}
+
+CounterChange change_of(std::string_view counter, Source source, std::uint64_t before,
+                        std::uint64_t after) {
+  constexpr std::uint64_t kWord = std::uint64_t{1} << 32;
+  CounterChange change{.before = before, .after = after};
+  const auto ceiling = counter_ceiling(counter);
+  if (after >= before) {
+    change.more = after - before;
+    if (ceiling && before == *ceiling && after == *ceiling) change.kind = Kind::kAtCeiling;
+    return change;
+  }
+  // The firmware of mlx5 keeps queue counters in 32 bits (kernel mlx5_ifc.h, query_q_counter); a
+  // step back over most of that range is a wrap, anything else is not.
+  const bool is_word = !ceiling && source != Source::kEthtool && before < kWord;
+  if (is_word && before - after > kWord / 2) {
+    change.kind = Kind::kWrapped;
+    change.more = kWord - before + after;
+    return change;
+  }
+  change.kind = Kind::kWentBack;
+  return change;
+}
+
+NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
+                         const std::vector<RdmaPortFacts>& known,
+                         std::optional<core::Duration> elapsed) {
+  NetChange change{.before = before.source, .after = after.source};
+  if (before.time && after.time) elapsed = *after.time - *before.time;
+  if (elapsed && elapsed->in_seconds() <= 0) elapsed.reset();
+  for (const PortCounters& port : after.ports) {
+    const auto old = std::find_if(before.ports.begin(), before.ports.end(),
+                                  [&](const PortCounters& other) { return other.is_same(port); });
+    if (old == before.ports.end()) {
+      ++change.only_after;
+      continue;
+    }
+    PortChange& place = place_for(change, port, facts_of(known, port));
+    place.elapsed = elapsed;
+    if (place.netdev.empty()) place.netdev = port.netdev;
+    add_counters(*old, port, place);
+  }
+  for (const PortCounters& port : before.ports)
+    if (std::none_of(after.ports.begin(), after.ports.end(),
+                     [&](const PortCounters& other) { return other.is_same(port); }))
+      ++change.only_before;
+  return change;
+}
+
+}  // namespace comm_probe::topology

@@ -1,0 +1,63 @@
+// NetChange: what the counters of network ports did between two snapshots. Counters that went back
+// (a reboot, a driver that was reloaded, `perfquery -R`) and those that stand at their ceiling are
+// named, not counted: a negative count is never made.
+//
+//   port_xmit_data 1000 -> 6250001000 in 1 s: 6.25e9 x 4 B = 25 GB/s
+//   out_of_sequence 4294967290 -> 10 (a 32-bit counter of the firmware): wrapped, 16 more
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "topology/host_facts.h"
+#include "topology/net_counters.h"
+
+namespace comm_probe::topology {
+
+struct CounterChange {
+  enum class Kind { kCounted, kWrapped, kWentBack, kAtCeiling };
+  Kind kind = Kind::kCounted;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  std::uint64_t more = 0;  // of kCounted and kWrapped
+  core::Evidence from = {};
+};
+
+// A port, everything that any source counts of it together.
+struct PortChange {
+  std::string host = {};
+  std::string device = {};
+  int port = 0;
+  std::string netdev = {};
+  std::string name = {};        // as messages call it: "mlx5_0", "node07 mlx5_0"
+  std::string link_layer = {};  // "InfiniBand", "Ethernet"; empty where not known
+  std::optional<core::Bandwidth> rate = {};
+  std::optional<core::Duration> elapsed = {};
+  std::map<std::string, CounterChange> counters = {};
+
+  // How much more a counter counted; nothing where that is not known.
+  std::optional<std::uint64_t> more(std::string_view counter) const;
+  bool has_any(std::string_view counter) const { return more(counter).value_or(0) > 0; }
+  bool is_roce() const;
+};
+
+struct NetChange {
+  std::string before = {};  // sources
+  std::string after = {};
+  std::vector<PortChange> ports = {};
+  int only_before = 0;  // ports that the other snapshot lacks
+  int only_after = 0;
+};
+
+// Snapshots of the same hosts; what is known of the ports (rate, link layer, interface) joins the
+// counters of an interface with those of its RDMA device. `elapsed` is used where the snapshots do
+// not tell when they were made.
+NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
+                         const std::vector<RdmaPortFacts>& known = {},
+                         std::optional<core::Duration> elapsed = {});
+
+CounterChange change_of(std::string_view counter, PortCounters::Source source, std::uint64_t before,
+                        std::uint64_t after);
+
+}  // namespace comm_probe::topology
