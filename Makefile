@@ -59,6 +59,7 @@ fuzz:
 docs: build
 	@build/comm-probe explain --markdown findings >docs/findings.md
 	@build/comm-probe explain --markdown terms >docs/terms.md
+	@build/comm-probe explain --markdown misconceptions >docs/misconceptions.md
 
 # sizes of functions and files against our targets, then clang-tidy
 lint: build

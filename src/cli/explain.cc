@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cli/explain_pages.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
+#include "core/pages.h"
 #include "core/spelling.h"
 #include "report/markdown.h"
 
@@ -40,8 +43,27 @@ Document explain_caveat(const core::CaveatEntry& entry) {
 Document explain_term(const core::TermEntry& entry) {
   Document document{.command = "explain"};
   document.result = {{"word", entry.word}, {"meaning", entry.meaning}};
-  document.body.emplace_back(KeyValues{{{std::string(entry.word), std::string(entry.meaning)}}});
+  KeyValues rows{{{std::string(entry.word), std::string(entry.meaning)}}};
+  if (!entry.figure.empty()) {
+    document.result["figure"] = {{"text", entry.figure}, {"source", entry.source}};
+    rows.rows.emplace_back("figure", fmt::format("{} ({})", entry.figure, entry.source));
+  }
+  if (!entry.command.empty()) {
+    document.result["command"] = entry.command;
+    rows.rows.emplace_back("shown by", entry.command);
+  }
+  document.body.emplace_back(std::move(rows));
   return document;
+}
+
+void add_pages(core::Json& words, Document& document) {
+  KeyValues rows;
+  for (const core::Topic& topic : core::topics())
+    rows.rows.emplace_back(topic.name, std::string(topic.question));
+  rows.rows.emplace_back("misconceptions", "what is widely believed and wrong, with figures");
+  for (const auto& row : rows.rows) words.push_back(row.first);
+  document.body.emplace_back(core::Heading{"Pages"});
+  document.body.emplace_back(std::move(rows));
 }
 
 // Everything, or what belongs to one area ("curve": every curve.* finding and caveat).
@@ -64,28 +86,57 @@ Document list(const std::string& area) {
   add("Findings", core::all_findings(), id);
   add("Caveats", core::all_caveats(), id);
   add("Terms", core::all_terms(), [](const core::TermEntry& entry) { return entry.word; });
+  if (area.empty()) add_pages(words, document);
   document.result = {{"known", words}};
   return document;
 }
 
-int explain(const Shell& shell, const std::string& word) {
-  if (word.empty()) return shell.finish(list(""));
-  if (const auto* entry = core::find_finding(word)) return shell.finish(explain_finding(*entry));
-  if (const auto* entry = core::find_caveat(word)) return shell.finish(explain_caveat(*entry));
-  if (const auto* entry = core::find_term(word)) return shell.finish(explain_term(*entry));
-  if (Document area = list(word); !area.body.empty()) return shell.finish(area);
+int fail_unknown(const Shell& shell, const std::string& word) {
   std::vector<std::string_view> known;
   for (const auto* entry : core::all_findings()) known.push_back(entry->id);
   for (const auto* entry : core::all_caveats()) known.push_back(entry->id);
   for (const auto* entry : core::all_terms()) known.push_back(entry->word);
+  for (const core::Topic& topic : core::topics()) known.push_back(topic.name);
+  known.push_back("misconceptions");
   const std::string near = core::nearest_word(word, known);
   return shell.fail(core::input_error(
       fmt::format("nothing is known of '{}'", word),
       near.empty() ? "`comm-probe explain` lists everything" : "did you mean '" + near + "'?"));
 }
 
+// "misconceptions", "misconception 3", "misconception ring"
+int explain_misconceptions(const Shell& shell, const std::string& which) {
+  if (which.empty()) return shell.finish(list_misconceptions());
+  if (const auto* one = core::find_misconception(which))
+    return shell.finish(explain_misconception(*one));
+  return shell.fail(core::input_error(
+      fmt::format("no misconception, or more than one, fits '{}'", which),
+      fmt::format("expected a number from 1 to {} or a name of `comm-probe explain "
+                  "misconceptions`",
+                  core::misconceptions().size())));
+}
+
+int explain(const Shell& shell, const std::vector<std::string>& words) {
+  if (words.empty()) return shell.finish(list(""));
+  if (words.front() == "misconceptions" || words.front() == "misconception")
+    return explain_misconceptions(shell,
+                                  fmt::format("{}", fmt::join(++words.begin(), words.end(), " ")));
+  const std::string word = fmt::format("{}", fmt::join(words, " "));
+  if (const auto* entry = core::find_finding(word)) return shell.finish(explain_finding(*entry));
+  if (const auto* entry = core::find_caveat(word)) return shell.finish(explain_caveat(*entry));
+  if (const auto* entry = core::find_term(word)) return shell.finish(explain_term(*entry));
+  if (const auto* topic = core::find_topic(word)) return shell.finish(explain_topic(*topic));
+  if (Document area = list(word); !area.body.empty()) return shell.finish(area);
+  if (words.size() > 1)
+    return shell.fail(core::input_error(fmt::format("unexpected argument '{}'", words[1]),
+                                        fmt::format("nothing is known of '{}'", word)));
+  return fail_unknown(shell, word);
+}
+
 int print_page(const std::string& page) {
-  const std::string text = page == "terms" ? report::terms_markdown() : report::findings_markdown();
+  const std::string text = page == "terms"            ? report::terms_markdown()
+                           : page == "misconceptions" ? report::misconceptions_markdown()
+                                                      : report::findings_markdown();
   std::fputs(text.c_str(), stdout);
   return 0;
 }
@@ -94,20 +145,30 @@ int print_page(const std::string& page) {
 
 void add_explain(CLI::App& root, Shell& shell) {
   CLI::App* app =
-      root.add_subcommand("explain", "a finding, its cause and cure; a term of the field")
+      root.add_subcommand("explain", "a finding, its cause and cure; a term; misconceptions")
           ->group("Compare");
-  auto word = std::make_shared<std::string>();
+  auto words = std::make_shared<std::vector<std::string>>();
   app->add_option(
-      "WORD", *word,
-      "a finding id (curve.plateau-low), an area (curve) or a term (busbw); without it: the list");
+      "WORD", *words,
+      "a finding id (curve.plateau-low), an area (curve), a term (busbw, proxy thread), "
+      "a page (all_reduce-path, network-paths), misconceptions, misconception N; "
+      "without it: the list");
   auto page = std::make_shared<std::string>();
-  add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`", {"findings", "terms"})
+  add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`",
+             {"findings", "terms", "misconceptions"})
       ->group("");
-  app->footer("Example:\n  comm-probe explain busbw");
+  app->footer(
+      "Examples:\n"
+      "  comm-probe explain busbw\n"
+      "  comm-probe explain log.socket-fallback\n"
+      "  comm-probe explain misconception 1    (of 13: a faster NIC cures slow communication)\n"
+      "  comm-probe explain all_reduce-path    (from Python to the wire)\n"
+      "  comm-probe explain network-paths      (TCP, RDMA, GPUDirect RDMA)");
   shell.add_common_flags(*app);
-  app->callback([&shell, word, page] {
-    shell.run(
-        [&shell, word, page] { return page->empty() ? explain(shell, *word) : print_page(*page); });
+  app->callback([&shell, words, page] {
+    shell.run([&shell, words, page] {
+      return page->empty() ? explain(shell, *words) : print_page(*page);
+    });
   });
 }
 

@@ -22,10 +22,15 @@ const Entry* by_id(const std::vector<const Entry*>& all, std::string_view id) {
   return found == all.end() || (*found)->id != id ? nullptr : *found;
 }
 
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](unsigned char x, unsigned char y) {
-           return std::tolower(x) == std::tolower(y);
+// One letter for all the ways to write it: NVLS is nvls, "all reduce" and all-reduce all_reduce.
+char plain_letter(unsigned char c) {
+  return c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(c));
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return plain_letter(static_cast<unsigned char>(x)) ==
+                  plain_letter(static_cast<unsigned char>(y));
          });
 }
 
@@ -57,6 +62,10 @@ std::vector<const TermEntry*> all_terms() {
   append(all, topo_terms());
   append(all, operation_terms());
   append(all, torch_terms());
+  append(all, nccl_terms());
+  append(all, rdma_terms());
+  append(all, host_terms());
+  append(all, serving_terms());
   return all;
 }
 
@@ -70,7 +79,7 @@ const CaveatEntry* find_caveat(std::string_view id) {
 }
 const TermEntry* find_term(std::string_view word) {
   for (const TermEntry* term : all_terms())
-    if (same_ignoring_case(term->word, word)) return term;
+    if (same_word(term->word, word)) return term;
   return nullptr;
 }
 

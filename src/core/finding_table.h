@@ -27,10 +27,14 @@ struct CaveatEntry {
   std::string_view cure;     // what would complete it
 };
 
-// Terms of the field, for `explain busbw`.
+// Terms of the field, for `explain busbw`: two to four sentences, a figure with its source where
+// there is one, and the command that shows the thing (FILE and the like are the reader's own).
 struct TermEntry {
   std::string_view word;
   std::string_view meaning;
+  std::string_view figure = {};
+  std::string_view source = {};
+  std::string_view command = {};
 };
 
 std::vector<const FindingEntry*> all_findings();  // sorted by id
@@ -38,7 +42,8 @@ std::vector<const CaveatEntry*> all_caveats();
 std::vector<const TermEntry*> all_terms();
 const FindingEntry* find_finding(std::string_view id);
 const CaveatEntry* find_caveat(std::string_view id);
-const TermEntry* find_term(std::string_view word);  // ignores case
+// Ignores case, and takes a blank, "-" and "_" for the same: "all-reduce" is all_reduce.
+const TermEntry* find_term(std::string_view word);
 
 // A caveat whose id must stand in the table.
 Caveat make_caveat(std::string_view id, std::string missing, std::string effect,
@@ -70,5 +75,9 @@ std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();
 std::span<const TermEntry> torch_terms();
+std::span<const TermEntry> nccl_terms();
+std::span<const TermEntry> rdma_terms();
+std::span<const TermEntry> host_terms();
+std::span<const TermEntry> serving_terms();
 
 }  // namespace comm_probe::core

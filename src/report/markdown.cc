@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/finding_table.h"
+#include "core/pages.h"
 #include "report/layout.h"
 
 namespace comm_probe::report {
@@ -27,7 +28,8 @@ std::string sentence(std::string_view text) {
   const bool is_word =
       std::all_of(first.begin(), first.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (is_word && !whole.empty()) whole[0] = static_cast<char>(whole[0] - 'a' + 'A');
-  return whole.ends_with('.') ? whole : whole + ".";
+  const bool is_closed = whole.ends_with('.') || whole.ends_with('?');
+  return is_closed ? whole : whole + ".";
 }
 
 std::string paragraph(std::string_view text) {
@@ -37,6 +39,13 @@ std::string paragraph(std::string_view text) {
 std::string item(std::string_view name, std::string_view text) {
   const std::string whole = fmt::format("**{}**: {}", name, sentence(text));
   return "- " + indented(wrap(whole, kWidth - 2), 2) + "\n";
+}
+
+std::string shown_by(const std::vector<core::ShownBy>& commands) {
+  std::string block = "\n```sh\n";
+  for (const core::ShownBy& shown : commands)
+    block += core::command_lines(shown.command, kWidth) + "\n";
+  return block + "```\n";
 }
 
 }  // namespace
@@ -67,9 +76,36 @@ std::string terms_markdown() {
   std::string page =
       "# Terms\n\n"
       "The words of the field as comm-probe uses them. `comm-probe explain WORD` prints one.\n\n"
-      "This page is written by `make docs` from src/core/terms.cc.\n";
-  for (const core::TermEntry* entry : core::all_terms())
+      "This page is written by `make docs` from src/core/terms*.cc.\n";
+  for (const core::TermEntry* entry : core::all_terms()) {
     page += fmt::format("\n## {}\n\n", entry->word) + paragraph(entry->meaning);
+    if (entry->figure.empty() && entry->command.empty()) continue;
+    page += "\n";
+    if (!entry->figure.empty())
+      page += item("figure", fmt::format("{} ({})", entry->figure, entry->source));
+    if (!entry->command.empty()) page += fmt::format("- **shown by**: `{}`\n", entry->command);
+  }
+  return page;
+}
+
+std::string misconceptions_markdown() {
+  std::string page =
+      "# Misconceptions\n\n"
+      "What is widely believed about communication and wrong, why, and what shows it. `comm-probe\n"
+      "explain misconceptions` lists them, `explain misconception N` prints one. Every figure is\n"
+      "printed by the command below it; a test runs them.\n\n"
+      "This page is written by `make docs` from src/core/misconceptions.cc and topics.cc.\n";
+  int number = 0;
+  for (const core::Misconception& one : core::misconceptions()) {
+    page += fmt::format("\n## {}. \"{}\"\n\n", ++number, escaped(one.belief));
+    page += paragraph(one.why) + "\n" + paragraph(one.right) + shown_by(one.shown_by);
+  }
+  for (const core::Topic& topic : core::topics()) {
+    page += fmt::format("\n# {}\n\n{}", topic.name, paragraph(topic.question));
+    for (const core::Section& section : topic.sections)
+      page += fmt::format("\n## {}\n\n{}", section.title, paragraph(section.text));
+    page += shown_by(topic.shown_by);
+  }
   return page;
 }
 

@@ -29,6 +29,13 @@ TEST(Docs, TermsAreFresh) {
   EXPECT_EQ(test::run_binary({"explain", "--markdown", "terms"}).out, terms_markdown());
 }
 
+TEST(Docs, MisconceptionsAreFresh) {
+  EXPECT_TRUE(committed("misconceptions.md") == misconceptions_markdown())
+      << "docs/misconceptions.md is not what the tables say; run `make docs` and commit it";
+  EXPECT_EQ(test::run_binary({"explain", "--markdown", "misconceptions"}).out,
+            misconceptions_markdown());
+}
+
 TEST(Docs, EveryIdHasItsHeading) {
   const std::string page = findings_markdown();
   for (const core::FindingEntry* entry : core::all_findings())
