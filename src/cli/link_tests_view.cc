@@ -65,11 +65,6 @@ std::string buffer_text(const LinkTest& test) {
   return text;
 }
 
-bool has_rates(const LinkTest& test) {
-  return std::any_of(test.rows.begin(), test.rows.end(),
-                     [](const LinkRow& row) { return row.average || row.peak; });
-}
-
 // The row that says most about the link: the fastest.
 const LinkRow* fastest(const LinkTest& test) {
   const LinkRow* best = nullptr;
@@ -88,29 +83,30 @@ std::string time_text(const std::optional<core::Duration>& time) {
   return time ? format_duration(*time) : "";
 }
 
-core::Table rates_table(const LinkTest& test) {
-  core::Table table;
-  table.columns = {right("size"),    right("iterations", 5), right("average"),
-                   right("in Gb/s"), right("peak", 6),       right("messages/s", 6)};
+// One line per size; a column that no row fills is left out.
+core::Table rows_table(const LinkTest& test) {
+  core::Table all;
+  all.columns = {right("size"),    right("iterations", 5), right("average"),   right("in Gb/s"),
+                 right("peak", 6), right("messages/s", 5), right("min", 7),    right("typical"),
+                 right("time"),    right("99 %", 8),       right("99.9 %", 6), right("max", 7)};
   for (std::size_t i = 0; i < std::min(test.rows.size(), kMostRowsShown); ++i) {
     const LinkRow& row = test.rows[i];
-    table.rows.push_back({format_bytes(row.bytes),
-                          row.iterations ? format_number(*row.iterations, 12) : "",
-                          rate_text(row.average), bits_text(row.average), rate_text(row.peak),
-                          row.message_rate ? format_number(*row.message_rate) : ""});
+    all.rows.push_back({format_bytes(row.bytes),
+                        row.iterations ? format_number(*row.iterations, 12) : "",
+                        rate_text(row.average), bits_text(row.average), rate_text(row.peak),
+                        row.message_rate ? format_number(*row.message_rate) : "",
+                        time_text(row.t_min), time_text(row.t_typical), time_text(row.t_avg),
+                        time_text(row.t_p99), time_text(row.t_p999), time_text(row.t_max)});
   }
-  return table;
-}
-
-core::Table times_table(const LinkTest& test) {
   core::Table table;
-  table.columns = {right("size"), right("min", 7),    right("typical"), right("average"),
-                   right("99 %"), right("99.9 %", 6), right("max", 7)};
-  for (std::size_t i = 0; i < std::min(test.rows.size(), kMostRowsShown); ++i) {
-    const LinkRow& row = test.rows[i];
-    table.rows.push_back({format_bytes(row.bytes), time_text(row.t_min), time_text(row.t_typical),
-                          time_text(row.t_avg), time_text(row.t_p99), time_text(row.t_p999),
-                          time_text(row.t_max)});
+  table.rows.resize(all.rows.size());
+  for (std::size_t column = 0; column < all.columns.size(); ++column) {
+    const bool is_filled = std::any_of(all.rows.begin(), all.rows.end(),
+                                       [&](const auto& row) { return !row[column].empty(); });
+    if (!is_filled) continue;
+    table.columns.push_back(all.columns[column]);
+    for (std::size_t row = 0; row < all.rows.size(); ++row)
+      table.rows[row].push_back(all.rows[row][column]);
   }
   return table;
 }
@@ -208,8 +204,7 @@ void add_results(std::vector<Block>& blocks, const LinkTest& test) {
     if (!table.rows.empty()) blocks.emplace_back(table);
   }
   if (test.rows.empty()) return;
-  if (has_rates(test)) blocks.emplace_back(rates_table(test));
-  if (test.is_latency || !has_rates(test)) blocks.emplace_back(times_table(test));
+  blocks.emplace_back(rows_table(test));
   if (test.rows.size() > kMostRowsShown)
     blocks.emplace_back(core::Paragraph{fmt::format("and {} more sizes; --json has all of them",
                                                     test.rows.size() - kMostRowsShown)});

@@ -25,6 +25,22 @@ std::optional<core::Duration> LinkRow::latency() const {
   return t_avg ? t_avg : t_min;
 }
 
+bool LinkMatrix::is_between_devices() const {
+  switch (kind) {
+    case MatrixKind::kDeviceToDevice:
+    case MatrixKind::kPeerLatency:
+    case MatrixKind::kPeerLatencyHost:
+    case MatrixKind::kConnectivity:
+      return true;
+    case MatrixKind::kHostToDevice:
+    case MatrixKind::kDeviceToHost:
+    case MatrixKind::kLocalCopy:
+    case MatrixKind::kOther:
+      return false;
+  }
+  return false;
+}
+
 OptionalFigure LinkMatrix::cell(std::size_t row, std::size_t column) const {
   if (row >= rows.size() || column >= columns.size()) return {};
   const std::size_t at = row * columns.size() + column;

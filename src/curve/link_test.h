@@ -82,6 +82,8 @@ struct LinkMatrix {
   std::uint64_t line = 0;   // of the title, else of the columns
   bool is_cut = false;
 
+  // Rows and columns are the same devices, and the diagonal is a device and itself.
+  bool is_between_devices() const;
   OptionalFigure cell(std::size_t row, std::size_t column) const;
   // Nothing where the cell is empty or the unit is another.
   std::optional<core::Bandwidth> bandwidth(std::size_t row, std::size_t column) const;

@@ -64,6 +64,8 @@ core::Result<Reading> read_nccl_tests(core::Input& input) {
   add_links(links, reading);
   if (reading.curves.empty() && reading.links.empty()) {
     if (lines.error()) return *lines.error();
+    if (!links.unread_tool().empty())
+      return no_table(input, "the output of " + links.unread_tool() + ", which is not read here");
     return no_table(input, content + " without a table");
   }
   if (lines.error())

@@ -9,9 +9,24 @@
 #include "curve/tokens.h"
 
 namespace comm_probe::curve {
+namespace {
+
+// Tools that are known, and whose figures must not pass for those of another.
+std::string_view unread_tool_of(std::string_view text) {
+  const auto has = [text](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  };
+  const bool tunes = text.starts_with("[tuning] ") && has("(RDMA)");
+  const bool low_latency = has("ispatch") && has("bandwidth: ") && has("avg_t=");
+  return tunes || low_latency ? "DeepEP" : "";
+}
+
+}  // namespace
 
 LinkReader::LinkReader(std::string file) : file_(std::move(file)) {
-  readers_.push_back(perftest_reader(file_));
+  for (const auto& make : {perftest_reader, nvbandwidth_reader, p2p_reader, bandwidth_test_reader,
+                           osu_reader, fi_pingpong_reader})
+    readers_.push_back(make(file_));
 }
 LinkReader::~LinkReader() = default;
 
@@ -28,6 +43,10 @@ bool LinkReader::feed(const core::Line& line) {
     }
     active_ = reader.get();
     return true;
+  }
+  if (unread_tool_.empty()) {
+    unread_tool_ = unread_tool_of(whole);
+    unread_line_ = line.number;
   }
   return false;
 }
@@ -55,22 +74,33 @@ void LinkReader::finish(Reading& reading) {
 
 void LinkReader::add_caveats(Reading& reading) const {
   std::size_t cut = 0;
-  std::uint64_t first = 0;
-  for (const LinkTest& test : reading.links)
-    if (test.is_cut && test.errors.empty() && cut++ == 0) first = test.last_line;
-  if (cut > 0)
+  const LinkTest* first = nullptr;
+  for (const LinkTest& test : reading.links) {
+    if (!test.is_cut || !test.errors.empty()) continue;
+    if (cut++ == 0) first = &test;
+  }
+  if (first != nullptr) {
+    const char* what = first->rows.empty() && first->matrices.empty()
+                           ? "ends before its result"
+                           : "is cut before the end of its result";
     reading.caveats.push_back(core::make_caveat(
         "input.truncated",
-        fmt::format("{}:{}: {} without {}", file_, std::max<std::uint64_t>(first, 1),
-                    cut == 1 ? "a test ends" : fmt::format("{} tests end", cut),
-                    cut == 1 ? "its result" : "their results"),
-        "give the whole output; what stands before the cut was read"));
+        fmt::format("{}:{}: the {} test {}{}", file_, std::max<std::uint64_t>(first->last_line, 1),
+                    link_tool_name(first->tool), what,
+                    cut > 1 ? fmt::format(" (and {} more like it)", cut - 1) : ""),
+        "what stands before the cut was read; give the whole output"));
+  }
   if (left_out_ > 0)
     reading.caveats.push_back(
         core::make_caveat("input.truncated",
                           fmt::format("{}: {} tests of links were left out beyond the first {}",
                                       file_, left_out_, kMostLinkTests),
                           "the first ones were read; give the files one by one"));
+  if (!unread_tool_.empty() && !reading.links.empty())
+    reading.caveats.push_back(core::make_caveat(
+        "input.passed-over",
+        fmt::format("{}:{}: the output of {} is not read", file_, unread_line_, unread_tool_),
+        "the rest of the text was read", false));
 }
 
 }  // namespace comm_probe::curve

@@ -44,6 +44,11 @@ class LinkToolReader {
 };
 
 std::unique_ptr<LinkToolReader> perftest_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> nvbandwidth_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> p2p_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> bandwidth_test_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> osu_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> fi_pingpong_reader(const std::string& file);
 
 class LinkReader {
  public:
@@ -53,6 +58,8 @@ class LinkReader {
   bool feed(const core::Line& line);
   // The tests in the order of the text; what limits them becomes caveats of `reading`.
   void finish(Reading& reading);
+  // A tool of another area whose output stands in the text ("DeepEP"); empty where none does.
+  const std::string& unread_tool() const { return unread_tool_; }
 
  private:
   void collect(LinkToolReader& reader);
@@ -63,6 +70,8 @@ class LinkReader {
   LinkToolReader* active_ = nullptr;
   std::vector<LinkTest> tests_;
   std::size_t left_out_ = 0;
+  std::string unread_tool_;
+  std::uint64_t unread_line_ = 0;
   std::string plain_;
 };
 
