@@ -34,36 +34,6 @@ void take(HangInputs& inputs, const std::string& path, HangFile content) {
   inputs.digests.push_back(std::move(content.digest));
 }
 
-// A file named as the dumps are named, of which nothing can be read: its rank has left a dump. It
-// stands beside the others as one that is cut before its first entry.
-void add_stand_ins(std::vector<HangFiles::One>& files) {
-  std::set<std::string> prefixes;
-  std::set<int> ranks;
-  for (const HangFiles::One& file : files) {
-    if (!file.content.digest) continue;
-    if (const auto prefix = torch::dump_prefix_of_name(file.path)) prefixes.insert(*prefix);
-    if (const auto rank = file.content.digest->dump.rank) ranks.insert(*rank);
-  }
-  for (HangFiles::One& file : files) {
-    const auto prefix = torch::dump_prefix_of_name(file.path);
-    const auto rank = torch::rank_of_name(file.path);
-    const bool is_log = file.content.lines && !file.content.lines->lines.empty();
-    if (file.content.digest || is_log || !prefix || !rank) continue;
-    if (!prefixes.contains(*prefix) || !ranks.insert(*rank).second) continue;
-    if (!file.content.error) {
-      file.content.error =
-          core::input_error("no Flight Recorder dump, although it is named like one");
-      file.content.error->where.file = file.path;
-    }
-    file.content.lines.reset();
-    torch::Dump dump;
-    dump.file = file.path;
-    dump.rank = rank;
-    dump.cut = true;
-    file.content.digest = std::make_shared<torch::Digest>(torch::digest(std::move(dump)));
-  }
-}
-
 core::Caveat unused_caveat(const std::vector<std::string>& paths) {
   constexpr std::size_t kMostNamed = 4;
   std::string named;
@@ -91,6 +61,34 @@ core::Error nothing_read(const std::optional<core::Error>& first, std::size_t fi
 }
 
 }  // namespace
+
+void add_stand_ins(std::vector<HangFiles::One>& files) {
+  std::set<std::string> prefixes;
+  std::set<int> ranks;
+  for (const HangFiles::One& file : files) {
+    if (!file.content.digest) continue;
+    if (const auto prefix = torch::dump_prefix_of_name(file.path)) prefixes.insert(*prefix);
+    if (const auto rank = file.content.digest->dump.rank) ranks.insert(*rank);
+  }
+  for (HangFiles::One& file : files) {
+    const auto prefix = torch::dump_prefix_of_name(file.path);
+    const auto rank = torch::rank_of_name(file.path);
+    const bool is_log = file.content.lines && !file.content.lines->lines.empty();
+    if (file.content.digest || is_log || !prefix || !rank) continue;
+    if (!prefixes.contains(*prefix) || !ranks.insert(*rank).second) continue;
+    if (!file.content.error) {
+      file.content.error =
+          core::input_error("no Flight Recorder dump, although it is named like one");
+      file.content.error->where.file = file.path;
+    }
+    file.content.lines.reset();
+    torch::Dump dump;
+    dump.file = file.path;
+    dump.rank = rank;
+    dump.cut = true;
+    file.content.digest = std::make_shared<torch::Digest>(torch::digest(std::move(dump)));
+  }
+}
 
 Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew) {
   auto files = read_hang_files(paths, crew);

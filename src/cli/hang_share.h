@@ -19,6 +19,9 @@ struct HangFiles {
   };
   std::vector<One> files = {};
 };
+// A file named as the dumps are named, of which nothing can be read, stands beside the others as a
+// dump that is cut before its first entry.
+void add_stand_ins(std::vector<HangFiles::One>& files);
 // Fails where no process sees a file; on the others than the first there are no files in it.
 core::Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::Crew& crew);
 

@@ -9,6 +9,7 @@ void add_bench(CLI::App& root, Shell& shell);
 void add_calc(CLI::App& root, Shell& shell);
 void add_machines(CLI::App& root, Shell& shell);
 void add_curve(CLI::App& root, Shell& shell);
+void add_doctor(CLI::App& root, Shell& shell);
 void add_explain(CLI::App& root, Shell& shell);
 void add_hang(CLI::App& root, Shell& shell);
 void add_topo(CLI::App& root, Shell& shell);

@@ -18,13 +18,6 @@ namespace {
 
 using core::Result;
 
-struct FileContent {
-  std::vector<torch::Trace> traces = {};  // one, or of an Nsight export one per process
-  std::optional<torch::InspectorLog> log = {};
-  std::optional<core::Error> error = {};
-  std::string other = {};  // what it is, where it is no trace
-};
-
 void take_rank_of_name(torch::Trace& trace) {
   if (trace.rank) return;
   if (const auto rank = torch::rank_word_of_name(trace.file)) {
@@ -33,63 +26,13 @@ void take_rank_of_name(torch::Trace& trace) {
   }
 }
 
-void take(Result<torch::Trace> trace, FileContent& content) {
+void take(Result<torch::Trace> trace, TraceFile& content) {
   if (!trace) content.error = trace.error();
   if (trace) content.traces.push_back(std::move(*trace));
 }
-void take(Result<std::vector<torch::Trace>> traces, FileContent& content) {
+void take(Result<std::vector<torch::Trace>> traces, TraceFile& content) {
   if (!traces) content.error = traces.error();
   if (traces) content.traces = std::move(*traces);
-}
-
-FileContent read_file(const std::string& path, const TraceLoadRequest& request) {
-  FileContent content;
-  auto input = core::Input::open(path);
-  if (!input) {
-    content.error = input.error();
-    return content;
-  }
-  if (auto error = input->unreadable()) {
-    content.error = *error;
-    return content;
-  }
-  if (torch::looks_like_inspector(input->head())) {
-    auto log = torch::read_inspector(*input);
-    if (!log) content.error = log.error();
-    if (log) content.log = std::move(*log);
-    content.other = "a log of NCCL Inspector";
-    return content;
-  }
-  if (torch::looks_like_nsys(input->head())) {
-    take(torch::read_nsys(path, request.options), content);
-  } else if (torch::looks_like_trace(input->head())) {
-    take(torch::read_trace(*input, request.options), content);
-  } else {
-    content.other = core::describe_content(input->head());
-  }
-  for (torch::Trace& trace : content.traces) torch::find_steps(trace, request.steps);
-  if (content.traces.size() == 1) take_rank_of_name(content.traces.front());
-  return content;
-}
-
-// The smallest numbers that nobody has, in the order of the files.
-void number_the_rest(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats) {
-  std::set<int> taken;
-  for (const torch::Trace& trace : traces)
-    if (trace.rank) taken.insert(*trace.rank);
-  int next = 0;
-  std::string names;
-  for (torch::Trace& trace : traces) {
-    if (trace.rank) continue;
-    while (taken.contains(next)) ++next;
-    trace.rank = next++;
-    trace.rank_source = torch::RankSource::kOrder;
-    if (traces.size() > 1)
-      names += fmt::format("{}{} as {}", names.empty() ? "" : ", ", trace.file, *trace.rank);
-  }
-  if (!names.empty())
-    caveats.push_back(core::make_caveat("trace.rank-assumed", "the rank of " + names,
-                                        "ranks were numbered in the order of the files"));
 }
 
 std::optional<core::Error> same_rank(const std::vector<torch::Trace>& traces) {
@@ -123,8 +66,8 @@ std::optional<core::Error> other_job(const std::vector<torch::Trace>& traces) {
 }
 
 core::Error nothing_read(const std::vector<std::string>& files,
-                         const std::vector<FileContent>& contents) {
-  for (const FileContent& content : contents)
+                         const std::vector<TraceFile>& contents) {
+  for (const TraceFile& content : contents)
     if (content.error) return *content.error;
   core::Error error = core::input_error(
       files.size() == 1 ? fmt::format("is {}, no profiler trace", contents.front().other)
@@ -135,7 +78,7 @@ core::Error nothing_read(const std::vector<std::string>& files,
 }
 
 void add_passed_over(const std::vector<std::string>& files,
-                     const std::vector<FileContent>& contents, TraceInputs& inputs) {
+                     const std::vector<TraceFile>& contents, TraceInputs& inputs) {
   std::string first;
   std::size_t count = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -153,8 +96,60 @@ void add_passed_over(const std::vector<std::string>& files,
                         "no profiler trace: passed over", false));
 }
 
+}  // namespace
+
+TraceFile read_trace_file(const std::string& path, const TraceLoadRequest& request) {
+  TraceFile content;
+  auto input = core::Input::open(path);
+  if (!input) {
+    content.error = input.error();
+    return content;
+  }
+  if (auto error = input->unreadable()) {
+    content.error = *error;
+    return content;
+  }
+  if (torch::looks_like_inspector(input->head())) {
+    auto log = torch::read_inspector(*input);
+    if (!log) content.error = log.error();
+    if (log) content.log = std::move(*log);
+    content.other = "a log of NCCL Inspector";
+    return content;
+  }
+  if (torch::looks_like_nsys(input->head())) {
+    take(torch::read_nsys(path, request.options), content);
+  } else if (torch::looks_like_trace(input->head())) {
+    take(torch::read_trace(*input, request.options), content);
+  } else {
+    content.other = core::describe_content(input->head());
+  }
+  for (torch::Trace& trace : content.traces) torch::find_steps(trace, request.steps);
+  if (content.traces.size() == 1) take_rank_of_name(content.traces.front());
+  return content;
+}
+
+// The smallest numbers that nobody has, in the order of the files.
+void number_traces(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats) {
+  std::set<int> taken;
+  for (const torch::Trace& trace : traces)
+    if (trace.rank) taken.insert(*trace.rank);
+  int next = 0;
+  std::string names;
+  for (torch::Trace& trace : traces) {
+    if (trace.rank) continue;
+    while (taken.contains(next)) ++next;
+    trace.rank = next++;
+    trace.rank_source = torch::RankSource::kOrder;
+    if (traces.size() > 1)
+      names += fmt::format("{}{} as {}", names.empty() ? "" : ", ", trace.file, *trace.rank);
+  }
+  if (!names.empty())
+    caveats.push_back(core::make_caveat("trace.rank-assumed", "the rank of " + names,
+                                        "ranks were numbered in the order of the files"));
+}
+
 // Traces without device work are named and left out.
-void drop_idle(TraceInputs& inputs) {
+void drop_idle_traces(TraceInputs& inputs) {
   std::string names;
   for (const torch::Trace& trace : inputs.traces)
     if (trace.gpu_ops.empty()) names += (names.empty() ? "" : ", ") + trace.file;
@@ -165,26 +160,24 @@ void drop_idle(TraceInputs& inputs) {
   std::erase_if(inputs.traces, [](const torch::Trace& trace) { return trace.gpu_ops.empty(); });
 }
 
-}  // namespace
-
 Result<TraceInputs> load_traces(const TraceLoadRequest& request) {
   const auto files = core::expand_paths(request.paths);
   if (!files) return files.error();
-  std::vector<FileContent> contents(files->size());
-  const auto read = [&](std::size_t i) { contents[i] = read_file((*files)[i], request); };
+  std::vector<TraceFile> contents(files->size());
+  const auto read = [&](std::size_t i) { contents[i] = read_trace_file((*files)[i], request); };
   core::for_each_index(files->size(), read, 1);
   TraceInputs inputs;
-  for (FileContent& content : contents) {
+  for (TraceFile& content : contents) {
     for (torch::Trace& trace : content.traces) inputs.traces.push_back(std::move(trace));
   }
   add_passed_over(*files, contents, inputs);
   if (inputs.traces.empty()) {
-    for (FileContent& content : contents)
+    for (TraceFile& content : contents)
       if (content.log) inputs.logs.push_back(std::move(*content.log));
     if (inputs.logs.empty()) return nothing_read(*files, contents);
     return inputs;
   }
-  number_the_rest(inputs.traces, inputs.caveats);
+  number_traces(inputs.traces, inputs.caveats);
   if (auto error = same_rank(inputs.traces)) return *error;
   if (auto error = other_job(inputs.traces)) return *error;
   std::sort(inputs.traces.begin(), inputs.traces.end(),
@@ -193,7 +186,7 @@ Result<TraceInputs> load_traces(const TraceLoadRequest& request) {
     inputs.records.push_back({trace.file, trace.format, trace.rank});
     for (core::Caveat& caveat : caveats_of(trace)) inputs.caveats.push_back(std::move(caveat));
   }
-  drop_idle(inputs);
+  drop_idle_traces(inputs);
   return inputs;
 }
 

@@ -30,6 +30,20 @@ struct TraceInputs {
 // jobs of different sizes.
 core::Result<TraceInputs> load_traces(const TraceLoadRequest& request);
 
+// What one file turned out to be; may be read by several threads at a time.
+struct TraceFile {
+  std::vector<torch::Trace> traces = {};  // one, or of an Nsight export one per process
+  std::optional<torch::InspectorLog> log = {};
+  std::optional<core::Error> error = {};
+  std::string other = {};  // what it is, where it is no trace
+};
+TraceFile read_trace_file(const std::string& path, const TraceLoadRequest& request);
+
+// The steps that stand between reading and judging, for who reads a pile of all kinds: the smallest
+// free ranks for traces that know none; traces without device work named and left out.
+void number_traces(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats);
+void drop_idle_traces(TraceInputs& inputs);
+
 // What the trace lacks, and which conclusions that limits.
 std::vector<core::Caveat> caveats_of(const torch::Trace& trace);
 

@@ -64,6 +64,8 @@ struct Document {
   Json result = Json::object();
   std::optional<LongList> long_list = {};  // beside `result`
   std::vector<Finding> findings = {};
+  // The findings stand in an order of their own; else the worst is shown first.
+  bool is_ranked = false;
   std::vector<Caveat> caveats = {};
   std::string verdict = {};         // one sentence, printed above the findings
   std::vector<Block> body = {};     // printed after findings

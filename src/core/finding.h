@@ -46,6 +46,9 @@ struct Finding {
   std::vector<int> ranks = {};
   std::optional<Figure> expected = {};
   std::optional<Figure> observed = {};
+  // The part of an observed gap that this accounts for: {38.1, "GB/s", kComputed, "of 40.5 GB/s
+  // ..."}
+  std::optional<Figure> explains = {};
   std::vector<Evidence> evidence = {};
   Confidence confidence = Confidence::kLikely;
   std::vector<std::string> next = {};  // commands to run next

@@ -71,6 +71,8 @@ std::span<const CaveatEntry> trace_caveats();
 std::span<const FindingEntry> trace_across_findings();
 std::span<const FindingEntry> trace_killer_findings();
 std::span<const CaveatEntry> trace_across_caveats();
+std::span<const FindingEntry> job_findings();
+std::span<const CaveatEntry> job_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();

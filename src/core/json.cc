@@ -42,6 +42,7 @@ Json to_json(const Finding& finding) {
                {"ranks", finding.ranks}};
   if (finding.expected) json["expected"] = to_json(*finding.expected);
   if (finding.observed) json["observed"] = to_json(*finding.observed);
+  if (finding.explains) json["explains"] = to_json(*finding.explains);
   json["evidence"] = Json::array();
   for (const Evidence& evidence : finding.evidence) json["evidence"].push_back(to_json(evidence));
   json["confidence"] = confidence_name(finding.confidence);

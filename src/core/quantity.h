@@ -98,6 +98,7 @@ class Bandwidth {
   auto operator<=>(const Bandwidth&) const = default;
   Bandwidth operator+(Bandwidth other) const { return Bandwidth(rate_ + other.rate_); }
   Bandwidth operator*(double factor) const { return Bandwidth(rate_ * factor); }
+  Bandwidth operator-(Bandwidth other) const { return Bandwidth(rate_ - other.rate_); }
   Bandwidth operator/(double divisor) const { return Bandwidth(rate_ / divisor); }
   double operator/(Bandwidth other) const {
     COMM_PROBE_CHECK(other.rate_ != 0, "division by a zero bandwidth");

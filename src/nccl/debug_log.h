@@ -215,6 +215,8 @@ struct LogProcess {
   int version = -1;
   std::uint64_t gdr_edges = 0;
   std::uint64_t plain_edges = 0;  // network without GPUDirect RDMA
+  // Bit k: sends over the NIC with NCCL's index k itself, not through another GPU (k < 64).
+  std::uint64_t own_devices = 0;
 };
 
 // A row "GID[  3]: ::ffff:192.0.2.6, RoCE v2" of ibv_devinfo in the same text.

@@ -109,6 +109,7 @@ void TextWriter::finding(const Finding& finding) {
   if (!finding.ranks.empty()) labelled("ranks", ranges(finding.ranks), 2, "0");
   if (finding.expected) labelled("expected", show(*finding.expected), 2, "0");
   if (finding.observed) labelled("observed", show(*finding.observed), 2, "0");
+  if (finding.explains) labelled("explains", show(*finding.explains), 2, "0");
   for (const core::Evidence& evidence : finding.evidence) {
     const std::string place =
         evidence.line ? fmt::format("{}:{}", evidence.source, *evidence.line) : evidence.source;
@@ -151,9 +152,10 @@ class Groups {
   std::map<std::string, Group> groups_ = {};
 };
 
-std::vector<const Finding*> worst_first(const std::vector<Finding>& findings) {
+std::vector<const Finding*> in_order(const core::Document& document) {
   std::vector<const Finding*> sorted;
-  for (const Finding& finding : findings) sorted.push_back(&finding);
+  for (const Finding& finding : document.findings) sorted.push_back(&finding);
+  if (document.is_ranked) return sorted;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto* a, const auto* b) { return a->severity < b->severity; });
   return sorted;
@@ -170,7 +172,7 @@ std::string render_text(const core::Document& document, const TextStyle& style) 
     writer.rest(caveats.rest(caveat.id), 10);
   }
   if (!document.verdict.empty()) writer.verdict(document.verdict);
-  for (const Finding* finding : worst_first(document.findings)) {
+  for (const Finding* finding : in_order(document)) {
     if (!findings.takes(finding->id)) continue;
     writer.blank_line();
     writer.finding(*finding);

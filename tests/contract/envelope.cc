@@ -71,7 +71,7 @@ class Rules {
     text(finding["summary"], id + " summary");
     for (const json& rank : finding.value("ranks", json::array()))
       require(rank.is_number_integer(), id + " ranks are numbers");
-    for (const char* side : {"expected", "observed"})
+    for (const char* side : {"expected", "observed", "explains"})
       if (finding.contains(side)) check_figure(finding[side], id + " " + side);
     for (const json& evidence : list_of(finding["evidence"], id + " evidence"))
       check_evidence(evidence, id);

@@ -142,12 +142,15 @@ bool LogBuilder::read_edge(LogScan scan) {
     LogScan tail(via.substr(end + 1));
     const auto device = tail.number();
     if (!device) return true;
-    if (tail.skip("(")) tail.behind(")");
+    const bool is_through_other = tail.skip("(");
+    if (is_through_other) tail.behind(")");
     const bool gdr = tail.next_is("/GDRDMA");
     // else the line was cut, or another process wrote into it
     if (!gdr && !tail.at_end() && !tail.next_is("/Shared") && !tail.next_is(" comm ")) return true;
     add_edge(via.substr(0, end), true, gdr, *device);
     ++(gdr ? process().gdr_edges : process().plain_edges);
+    if (!is_through_other && *device >= 0 && *device < 64)
+      process().own_devices |= std::uint64_t{1} << *device;
     return true;
   }
   if (via.starts_with("direct shared memory")) via = "SHM";

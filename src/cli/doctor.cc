@@ -1,0 +1,230 @@
+// `doctor PATH...`: any mixture of artifacts of one job, and one verdict across layers.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "catalog/catalog.h"
+#include "cli/doctor_pile.h"
+#include "cli/doctor_view.h"
+#include "cli/job_pricer.h"
+#include "cli/subcommands.h"
+#include "cli/trace_across.h"
+#include "cli/trace_killers.h"
+#include "cli/trace_report.h"
+#include "core/finding_table.h"
+#include "core/input.h"
+#include "diagnose/hang_logs.h"
+#include "diagnose/job_diagnosis.h"
+#include "diagnose/job_joins.h"
+#include "diagnose/job_machines.h"
+#include "diagnose/log.h"
+#include "diagnose/machine_of_topology.h"
+#include "diagnose/topo.h"
+#include "topology/job_machine.h"
+
+namespace comm_probe::cli {
+namespace {
+
+struct DoctorRequest {
+  std::vector<std::string> paths = {};
+  std::string machine = {};
+  int nodes = 0;
+  bool why = false;
+};
+
+// The hardware that curves are compared with: named, else a topology of the pile that shows rates.
+struct Hardware {
+  catalog::Machine machine = {};
+  std::unique_ptr<MachinePricer> pricer = {};
+  bool is_known = false;
+};
+
+Hardware hardware_of(const std::vector<diagnose::JobMachine>& machines) {
+  for (const diagnose::JobMachine& machine : machines) {
+    if (!machine.survey.machine) continue;
+    auto known = diagnose::machine_of(*machine.survey.machine, machine.name);
+    if (!known) continue;
+    topology::Machine job = *machine.survey.machine;
+    if (machine.survey.kind != "nccl-topology") topology::make_job(job, machine.survey.facts);
+    return {std::move(*known), std::make_unique<MachinePricer>(std::move(job)), true};
+  }
+  return {};
+}
+
+// What the areas say, one after the other.
+struct Said {
+  std::vector<core::Finding> findings = {};
+  std::vector<core::Caveat> caveats = {};
+
+  void take(std::vector<core::Finding> more) {
+    for (core::Finding& finding : more) findings.push_back(std::move(finding));
+  }
+  void take(diagnose::Judgement judgement) {
+    take(std::move(judgement.findings));
+    for (core::Caveat& caveat : judgement.caveats) caveats.push_back(std::move(caveat));
+  }
+  void take(core::Document document) {
+    take(std::move(document.findings));
+    for (core::Caveat& caveat : document.caveats) caveats.push_back(std::move(caveat));
+  }
+};
+
+// NCCL's own completion errors are the log's to judge.
+torch::JobLines without_nccl_lines(torch::JobLines lines) {
+  std::erase_if(lines.lines, [](const torch::JobLine& line) {
+    return line.event == torch::JobEvent::kNcclCompletion ||
+           line.event == torch::JobEvent::kNcclConnection;
+  });
+  return lines;
+}
+
+// The same finding of many machines is said once, with their names.
+std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine>& machines,
+                                          Said& said) {
+  struct OfMachines {
+    core::Finding finding = {};
+    std::vector<std::string> names = {};
+  };
+  std::vector<OfMachines> all;
+  for (const diagnose::JobMachine& machine : machines) {
+    diagnose::TopoJudgement judgement = diagnose::judge_topology(machine.survey);
+    for (const core::Caveat& caveat : machine.survey.caveats) said.caveats.push_back(caveat);
+    for (core::Caveat& caveat : judgement.caveats) said.caveats.push_back(std::move(caveat));
+    for (core::Finding& finding : judgement.findings) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const OfMachines& other) {
+        return other.finding.id == finding.id && other.finding.summary == finding.summary;
+      });
+      if (same == all.end())
+        all.push_back({std::move(finding), {machine.name}});
+      else
+        same->names.push_back(machine.name);
+    }
+  }
+  std::vector<core::Finding> findings;
+  for (OfMachines& each : all) {
+    if (machines.size() > 1)
+      each.finding.summary = names_text(each.names) + ": " + each.finding.summary;
+    findings.push_back(std::move(each.finding));
+  }
+  return findings;
+}
+
+void judge_traces(Pile& pile, Said& said) {
+  core::Document scratch;
+  if (pile.traces.traces.empty()) {
+    if (!pile.traces.logs.empty()) said.take(inspector_document(pile.traces.logs, AcrossRequest{}));
+    return;
+  }
+  TraceReport report = trace_report(std::move(pile.traces));
+  add_ranks(report, scratch);
+  add_across(report.inputs.traces, AcrossRequest{}, scratch);
+  add_killers(report.inputs.traces, scratch);
+  pile.traces.traces = std::move(report.inputs.traces);
+  said.take(std::move(scratch));
+}
+
+diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines& lines,
+                                   Said& said) {
+  diagnose::HangJudgement judgement;
+  if (job != nullptr && !job->digests.empty()) {
+    judgement = diagnose::judge_hang(*job);
+    diagnose::add_logs(judgement, *job, lines);
+    for (core::Finding& finding : diagnose::findings_beside(judgement.verdict, *job, lines))
+      said.findings.push_back(std::move(finding));
+  } else if (lines.tell_of_trouble()) {
+    judgement = diagnose::judge_logs(lines);
+  }
+  if (const auto finding = diagnose::finding_of(judgement.verdict))
+    said.findings.push_back(*finding);
+  for (const core::Caveat& caveat : judgement.caveats) said.caveats.push_back(caveat);
+  return judgement;
+}
+
+core::Result<diagnose::Reference> reference_of(const DoctorRequest& request,
+                                               const catalog::Catalog& catalog,
+                                               const Hardware& hardware) {
+  diagnose::Reference reference{.catalog = &catalog};
+  if (request.nodes > 0) reference.nodes = request.nodes;
+  if (!request.machine.empty()) {
+    const auto machine = catalog.machine(request.machine);
+    if (!machine) return machine.error();
+    reference.machine = *machine;
+  } else if (hardware.is_known) {
+    reference.machine = &hardware.machine;
+    reference.pricer = hardware.pricer.get();
+  }
+  return reference;
+}
+
+int examine(const Shell& shell, const DoctorRequest& request) {
+  auto pile = load_pile(request.paths);
+  if (!pile) return shell.fail(pile.error());
+  Said said{{}, std::move(pile->caveats)};
+  auto joined = diagnose::join_machines(std::move(pile->machines), pile->log.hosts);
+  for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
+  Hardware hardware = hardware_of(joined.machines);
+  const catalog::Catalog catalog = catalog::Catalog::builtin();
+  if (!request.machine.empty())
+    if (const auto named = catalog.machine(request.machine); named)
+      hardware.pricer = std::make_unique<MachinePricer>(**named);
+  auto reference = reference_of(request, catalog, hardware);
+  if (!reference) return shell.fail(reference.error());
+  reference->pricer = hardware.pricer.get();
+
+  std::vector<diagnose::JudgedReading> curves;
+  for (const curve::Reading& reading : pile->readings) {
+    curves.push_back(diagnose::judge_reading(reading, *reference));
+    said.take(curves.back().judgement);
+    for (const core::Caveat& caveat : reading.caveats) said.caveats.push_back(caveat);
+  }
+  std::optional<torch::Job> job;
+  if (!pile->digests.empty()) job = torch::align(std::move(pile->digests));
+  if (job) said.caveats.insert(said.caveats.end(), job->caveats.begin(), job->caveats.end());
+  const diagnose::HangJudgement hang = judge_hang(job ? &*job : nullptr, pile->lines, said);
+  said.take(judge_machines(joined.machines, said));
+  const torch::JobLines lines = without_nccl_lines(pile->lines);
+  if (pile->log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
+    said.take(diagnose::judge_log(pile->log, lines));
+  judge_traces(*pile, said);
+  const diagnose::JobFacts facts{.log = pile->log,
+                                 .lines = pile->lines,
+                                 .machines = joined.machines,
+                                 .curves = curves,
+                                 .dumps = job ? &*job : nullptr,
+                                 .hang = &hang,
+                                 .traces = pile->traces.traces};
+  said.take(diagnose::judge_joins(facts, said.findings));
+  const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
+  return shell.finish(doctor_document(
+      {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()}));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("doctor", "one verdict from whatever is attached: logs, tables, dumps")
+          ->group("Compare");
+  auto request = std::make_shared<DoctorRequest>();
+  app->add_option("PATH", request->paths,
+                  "any mixture of artifacts of one job, recognised by content, or directories of "
+                  "them")
+      ->required();
+  app->add_flag("--why", request->why,
+                "the path to the verdict: what was checked, what was fine, what was not there");
+  app->add_option("--machine", request->machine,
+                  "compare tables with this machine of the catalog (comm-probe machines)")
+      ->type_name("NAME");
+  app->add_option("--nodes", request->nodes, "number of nodes, where no artifact says it")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  app->footer(
+      "Example:\n  comm-probe doctor ticket-4711/\n"
+      "  comm-probe doctor nccl.log topo.txt ibstat.txt allreduce_2n.txt --why");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return examine(shell, *request); }); });
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,43 @@
+#include "cli/doctor_kind.h"
+
+#include "core/archive.h"
+#include "torch/readers/flight_recorder.h"
+#include "torch/readers/inspector.h"
+#include "torch/readers/kineto.h"
+#include "torch/readers/nsys.h"
+#include "torch/readers/ras_json.h"
+
+namespace comm_probe::cli {
+namespace {
+
+// A log may hold a hole of zeros, or bytes of a crash between its lines.
+bool may_be_damaged_log(std::string_view head) { return head.find(" NCCL ") != head.npos; }
+
+}  // namespace
+
+PileKind kind_of(core::Input& input) {
+  const std::string_view head = input.head();
+  if (torch::looks_like_dump(head)) return PileKind::kDump;
+  if (torch::looks_like_inspector(head) || torch::looks_like_nsys(head) ||
+      torch::looks_like_trace(head))
+    return PileKind::kTrace;
+  if (torch::looks_like_ras(head)) return PileKind::kReport;
+  if (core::Archive::looks_like_tar(head)) return PileKind::kMachine;
+  switch (core::classify_content(head)) {
+    case core::ContentClass::kJson:
+      return PileKind::kJson;
+    case core::ContentClass::kXml:
+      return PileKind::kMachine;
+    case core::ContentClass::kText:
+      return PileKind::kText;
+    case core::ContentClass::kZeros:
+    case core::ContentClass::kBinary:
+      return may_be_damaged_log(head) ? PileKind::kText : PileKind::kOther;
+    case core::ContentClass::kEmpty:
+    case core::ContentClass::kUtf16:
+      break;
+  }
+  return PileKind::kOther;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,19 @@
+// What a file of a pile is, by its first bytes.
+#pragma once
+
+#include "core/input.h"
+
+namespace comm_probe::cli {
+
+enum class PileKind {
+  kDump,     // Flight Recorder
+  kTrace,    // torch.profiler, Nsight, NCCL Inspector
+  kReport,   // what ncclras prints
+  kMachine,  // NCCL's topology XML, the tar of a recorded machine
+  kJson,     // other JSON: a saved topology, what a benchmark wrote
+  kText,     // lines: a log, a table, the output of a command
+  kOther,    // nothing that is read here
+};
+PileKind kind_of(core::Input& input);
+
+}  // namespace comm_probe::cli

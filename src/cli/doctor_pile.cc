@@ -1,0 +1,348 @@
+#include "cli/doctor_pile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/doctor_kind.h"
+#include "cli/hang_share.h"
+#include "core/finding_table.h"
+#include "core/input.h"
+#include "core/parallel.h"
+#include "nccl/readers/debug_log_reader.h"
+#include "torch/rank_of_name.h"
+#include "torch/readers/ras_json.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Result;
+
+// What one file gave, beside its lines.
+struct Content {
+  PileKind kind = PileKind::kOther;
+  HangFile dump = {};
+  TraceFile trace = {};
+  std::optional<topology::Source> machine = {};
+  std::optional<curve::Reading> reading = {};
+  std::optional<core::Error> error = {};
+  bool has_nccl_lines = false;
+  bool has_job_lines = false;
+};
+
+// It gave something, so that it need not be named as unrecognised.
+bool is_used(const Content& content) {
+  return content.dump.digest || content.dump.lines || !content.trace.traces.empty() ||
+         content.trace.log || content.machine || content.reading || content.has_nccl_lines ||
+         content.has_job_lines;
+}
+
+bool has_result(const curve::Reading& reading) {
+  return !reading.pairs.empty() ||
+         std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& curve) {
+           return !curve.rows.empty() || !curve.errors.empty() || !curve.misrun.empty();
+         });
+}
+
+// A text of any length may hold a table; outputs of commands are short.
+constexpr std::uint64_t kLargestListing = std::uint64_t{16} << 20;
+
+bool is_short(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  return error || size <= kLargestListing;
+}
+
+// Nothing is wrong with a text that holds no table, or no output of a command.
+void read_parts(const std::string& path, Content& content) {
+  if (auto input = core::Input::open(path); input)
+    if (auto reading = curve::read(*input); reading && has_result(*reading))
+      content.reading = std::move(*reading);
+  if (!is_short(path)) return;
+  if (auto input = core::Input::open(path); input)
+    if (auto source = topology::read_source(*input); source) content.machine = std::move(*source);
+}
+
+void read_machine(const std::string& path, Content& content) {
+  auto input = core::Input::open(path);
+  if (!input) return;
+  auto source = topology::read_source(*input);
+  if (source) content.machine = std::move(*source);
+  if (!source) content.error = source.error();
+}
+
+void read_benchmark(const std::string& path, Content& content) {
+  auto input = core::Input::open(path);
+  if (!input) return;
+  auto reading = curve::read(*input);
+  if (reading) content.reading = std::move(*reading);
+  if (!reading) content.error = reading.error();
+}
+
+// JSON that names no kind of its own: a saved topology, or what a benchmark wrote.
+void read_json(const std::string& path, Content& content) {
+  Content as_benchmark;
+  read_benchmark(path, as_benchmark);
+  if (as_benchmark.reading) {
+    content.reading = std::move(as_benchmark.reading);
+    return;
+  }
+  if (is_short(path)) read_machine(path, content);
+  content.error.reset();
+}
+
+class PileReading {
+ public:
+  explicit PileReading(std::vector<std::string> files)
+      : files_(std::move(files)), contents_(files_.size()) {}
+
+  void read() {
+    core::for_each_index(
+        files_.size(), [&](std::size_t i) { recognise(i); }, 8);
+    // Lines are put together in the order of the files, by one thread; the others read the rest.
+    core::for_each_index(
+        files_.size() + 1, [&](std::size_t i) { i == 0 ? read_lines() : read_file(i - 1); }, 1);
+  }
+  Pile finish();
+
+ private:
+  void recognise(std::size_t i) {
+    Content& content = contents_[i];
+    auto input = core::Input::open(files_[i]);
+    if (!input) {
+      content.error = input.error();
+      return;
+    }
+    if (auto error = input->unreadable()) {
+      content.error = *error;
+      return;
+    }
+    content.kind = kind_of(*input);
+  }
+  void read_file(std::size_t i);
+  void read_lines();
+  void take_dumps(Pile& pile);
+  void take_traces(Pile& pile);
+  void take(std::size_t i, Pile& pile);
+
+  std::vector<std::string> files_;
+  std::vector<Content> contents_;
+  torch::RankLists rank_lists_ = {};
+  nccl::DebugLogReader log_reader_ = {};
+  torch::JobLines lines_ = {};
+  std::set<std::string> taken_ = {};  // dumps, and what stands for one
+};
+
+void PileReading::read_file(std::size_t i) {
+  Content& content = contents_[i];
+  const std::string& path = files_[i];
+  switch (content.kind) {
+    case PileKind::kDump:
+      content.dump = read_hang_file(path, rank_lists_);
+      return;
+    case PileKind::kTrace:
+      content.trace = read_trace_file(path, TraceLoadRequest{});
+      return;
+    case PileKind::kMachine:
+      read_machine(path, content);
+      return;
+    case PileKind::kJson:
+      read_json(path, content);
+      return;
+    case PileKind::kText:
+      read_parts(path, content);
+      return;
+    case PileKind::kReport:
+    case PileKind::kOther:
+      return;
+  }
+}
+
+void PileReading::read_lines() {
+  torch::JobLineReader job_reader;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    Content& content = contents_[i];
+    if (content.kind == PileKind::kReport) {
+      auto input = core::Input::open(files_[i]);
+      torch::JobLines report;
+      content.has_job_lines = input && torch::read_ras(*input, report);
+      for (torch::JobLine& line : report.lines) lines_.lines.push_back(std::move(line));
+    }
+    if (content.kind != PileKind::kText) continue;
+    auto input = core::Input::open(files_[i]);
+    if (!input) continue;
+    log_reader_.begin_file(input->name());
+    job_reader.begin_file(input->name());
+    const std::size_t before = job_reader.found();
+    core::LineReader lines(*input);
+    for (core::Line line; lines.next(line);) {
+      if (log_reader_.add(line)) content.has_nccl_lines = true;
+      job_reader.add(line);
+    }
+    content.has_job_lines = job_reader.found() > before;
+    if (lines.error()) content.error = *lines.error();
+  }
+  torch::JobLines of_texts = job_reader.finish();
+  for (torch::JobLine& line : lines_.lines) of_texts.lines.push_back(std::move(line));
+  lines_ = std::move(of_texts);
+}
+
+// Dumps, and the logs beside them.
+void PileReading::take_dumps(Pile& pile) {
+  std::vector<HangFiles::One> dumps;
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (contents_[i].kind == PileKind::kDump)
+      dumps.push_back({files_[i], std::move(contents_[i].dump)});
+    else if (!is_used(contents_[i]))
+      dumps.push_back({files_[i], {}});  // may stand for a dump that cannot be read
+  const std::size_t others = dumps.size();
+  add_stand_ins(dumps);
+  COMM_PROBE_CHECK(dumps.size() == others, "files of dumps are neither added nor lost");
+  for (HangFiles::One& file : dumps) {
+    for (core::Caveat& caveat : file.content.caveats) pile.caveats.push_back(std::move(caveat));
+    if (file.content.error)
+      pile.caveats.push_back(core::make_caveat("input.unreadable", file.content.error->one_line(),
+                                               "the other inputs were used"));
+    if (!file.content.digest) continue;
+    if (!file.content.error)
+      pile.inputs.push_back({file.path, "flight-recorder", file.content.digest->dump.rank});
+    taken_.insert(file.path);
+    pile.digests.push_back(std::move(file.content.digest));
+  }
+}
+
+// Of several profiles of one rank the last file counts; of several jobs the one with most ranks.
+void keep_one_job(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats) {
+  std::map<int, int> sizes;  // world size -> traces
+  for (const torch::Trace& trace : traces)
+    if (trace.world_size) ++sizes[*trace.world_size];
+  const auto most = std::max_element(
+      sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::map<int, std::size_t> last;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    if (traces[i].rank) last[*traces[i].rank] = i;
+  std::vector<torch::Trace> kept;
+  std::size_t dropped = 0;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    const bool is_foreign =
+        sizes.size() > 1 && traces[i].world_size.value_or(most->first) != most->first;
+    const bool is_older = traces[i].rank && last[*traces[i].rank] != i;
+    if (is_foreign || is_older)
+      ++dropped;
+    else
+      kept.push_back(std::move(traces[i]));
+  }
+  traces = std::move(kept);
+  if (dropped > 0)
+    caveats.push_back(core::make_caveat(
+        "trace.several-profiles",
+        fmt::format("{} profiler trace{} of another job, or of a rank that has a later one",
+                    dropped, dropped == 1 ? "" : "s"),
+        "they were passed over"));
+}
+
+void PileReading::take_traces(Pile& pile) {
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    TraceFile& file = contents_[i].trace;
+    for (torch::Trace& trace : file.traces) pile.traces.traces.push_back(std::move(trace));
+    if (file.log) pile.traces.logs.push_back(std::move(*file.log));
+    if (file.error) contents_[i].error = std::move(file.error);
+  }
+  std::vector<torch::Trace>& traces = pile.traces.traces;
+  keep_one_job(traces, pile.caveats);
+  number_traces(traces, pile.caveats);
+  std::sort(traces.begin(), traces.end(),
+            [](const torch::Trace& a, const torch::Trace& b) { return *a.rank < *b.rank; });
+  for (const torch::Trace& trace : traces) {
+    pile.inputs.push_back({trace.file, trace.format, trace.rank});
+    for (core::Caveat& caveat : caveats_of(trace)) pile.caveats.push_back(std::move(caveat));
+  }
+  drop_idle_traces(pile.traces);
+  for (core::Caveat& caveat : pile.traces.caveats) pile.caveats.push_back(std::move(caveat));
+  pile.traces.caveats.clear();
+}
+
+// One text may be several things: a log with a table in it is named as both.
+std::string kinds_of(const Content& content) {
+  std::string kinds;
+  const auto add = [&](const std::string& kind) { kinds += (kinds.empty() ? "" : ", ") + kind; };
+  if (content.has_nccl_lines) add("nccl-log");
+  if (!content.has_nccl_lines && content.has_job_lines) add("job-log");
+  if (content.reading) add(content.reading->kind);
+  if (content.machine) add(content.machine->kind);
+  return kinds;
+}
+
+void PileReading::take(std::size_t i, Pile& pile) {
+  Content& content = contents_[i];
+  const std::string kinds = kinds_of(content);
+  if (!kinds.empty()) pile.inputs.push_back({files_[i], kinds, torch::rank_of_name(files_[i])});
+  if (content.error && !taken_.contains(files_[i]))
+    pile.caveats.push_back(core::make_caveat("input.unreadable", content.error->one_line(),
+                                             "the other inputs were used"));
+  // A caveat of the reading of curves stands with the reading.
+  if (content.reading) pile.readings.push_back(std::move(*content.reading));
+  if (content.machine) pile.machines.push_back(std::move(*content.machine));
+  const bool is_table =
+      !content.has_nccl_lines && !content.has_job_lines && (content.reading || content.machine);
+  if (is_table)  // its number is no rank's
+    std::erase_if(lines_.logs, [&](const auto& log) { return log.second == files_[i]; });
+  if (!is_used(content) && !content.error && !taken_.contains(files_[i]))
+    pile.unrecognised.push_back(files_[i]);
+}
+
+Pile PileReading::finish() {
+  Pile pile;
+  pile.files = files_.size();
+  take_dumps(pile);
+  take_traces(pile);
+  for (std::size_t i = 0; i < files_.size(); ++i) take(i, pile);
+  pile.log = log_reader_.finish();
+  pile.lines = std::move(lines_);
+  return pile;
+}
+
+core::Error nothing_read(const Pile& pile, const std::string& path) {
+  core::Error error = core::input_error(
+      pile.files == 1 ? "no artifact of a job is in it"
+                      : fmt::format("no artifact of a job is among {} files", pile.files),
+      "expected logs with NCCL_DEBUG=INFO, nvidia-smi topo -m, NCCL's topology XML, tables of "
+      "nccl-tests, Flight Recorder dumps, profiler traces");
+  error.where.file = path;
+  return error;
+}
+
+}  // namespace
+
+core::Result<Pile> load_pile(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  std::set<std::string> seen;
+  std::vector<core::Caveat> absent;
+  for (const std::string& path : paths) {
+    const auto below = core::expand_paths({path});
+    if (!below && paths.size() == 1) return below.error();
+    if (!below) {
+      absent.push_back(core::make_caveat("input.unreadable", below.error().one_line(),
+                                         "the other inputs were used"));
+      continue;
+    }
+    for (const std::string& file : *below)
+      if (seen.insert(file).second) files.push_back(file);
+  }
+  PileReading reading(std::move(files));
+  reading.read();
+  Pile pile = reading.finish();
+  if (pile.inputs.empty()) {
+    for (const core::Caveat& caveat : pile.caveats)
+      if (caveat.id == "input.unreadable" && pile.files == 1)
+        return core::input_error(caveat.missing);
+    return nothing_read(pile, paths.front());
+  }
+  pile.caveats.insert(pile.caveats.begin(), absent.begin(), absent.end());
+  return pile;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,38 @@
+// A pile of artifacts of one job, each recognised by its content and read once, on all cores: logs,
+// topologies, tables of benchmarks, Flight Recorder dumps, profiler traces, in any mixture. A text
+// may hold several of them. A file of which nothing can be read costs one caveat, the others are
+// still read; files that are no artifact at all are listed once.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/trace_load.h"
+#include "core/document.h"
+#include "core/result.h"
+#include "curve/curve.h"
+#include "nccl/debug_log.h"
+#include "topology/merge.h"
+#include "torch/torch.h"
+
+namespace comm_probe::cli {
+
+struct Pile {
+  nccl::DebugLog log = {};
+  torch::JobLines lines = {};
+  std::vector<std::shared_ptr<const torch::Digest>> digests = {};
+  TraceInputs traces = {};
+  std::vector<topology::Source> machines = {};
+  std::list<curve::Reading> readings = {};  // judgements point at them
+  std::vector<core::InputRecord> inputs = {};
+  std::vector<std::string> unrecognised = {};
+  std::vector<core::Caveat> caveats = {};
+  std::size_t files = 0;
+};
+// Fails where nothing at all could be read.
+core::Result<Pile> load_pile(const std::vector<std::string>& paths);
+
+}  // namespace comm_probe::cli

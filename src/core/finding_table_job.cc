@@ -1,0 +1,57 @@
+// What shows only where several artifacts of one job lie side by side.
+#include <array>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::core {
+namespace {
+
+constexpr std::array kFindings = {
+    FindingEntry{
+        "job.gap", Severity::kWarning, Layer::kNccl,
+        "A benchmark reaches far less than the ports of its nodes carry, or than another run of "
+        "the same kind in the pile.",
+        "TCP instead of RDMA, no GPUDirect RDMA, fewer NICs than the node has, a slow link; the "
+        "findings beside it say how much of the gap each of them explains.",
+        "From the bottom up: `ib_write_bw` between the two nodes (host memory, then --use_cuda), "
+        "then NCCL's log (which network, which NICs, /GDRDMA), then the benchmark again."},
+    FindingEntry{
+        "job.nic-far", Severity::kWarning, Layer::kNccl,
+        "The log shows a GPU that sends over a NIC which is farther from it than another one.",
+        "NCCL saw another topology than the machine has (a virtual machine, a stale topology "
+        "file), NCCL_IB_HCA leaves the near NIC out, or NICs are numbered differently there.",
+        "Compare `comm-probe nccl plan --topo FILE` with the log; unset NCCL_TOPO_FILE and "
+        "NCCL_IB_HCA once; check that the topology is of this host."},
+    FindingEntry{
+        "job.network-ignored", Severity::kWarning, Layer::kNccl,
+        "NCCL uses TCP sockets between the nodes although an RDMA port of a node is up.",
+        "libibverbs or /dev/infiniband is missing in the container, NCCL_IB_HCA matches nothing, "
+        "locked memory is limited, or the plugin of the fabric is not loaded.",
+        "`ls /dev/infiniband`, `ldconfig -p | grep ibverbs`, `ulimit -l`, `comm-probe nccl env`; "
+        "then NCCL_DEBUG=INFO must print `Using network IB`."},
+    FindingEntry{
+        "job.nics-unused", Severity::kWarning, Layer::kNccl,
+        "NCCL's list of NICs is shorter than the ports of the node that are up at full rate.",
+        "NCCL_IB_HCA names fewer, a RoCE port has no routable address, or a port came up later.",
+        "`comm-probe nccl env --explain NCCL_IB_HCA`, `show_gids`; the list that NCCL prints "
+        "(NET/IB : Using) must hold every compute port."},
+    FindingEntry{"job.versions-differ", Severity::kInfo, Layer::kNccl,
+                 "A log and a table of the pile are of different releases of NCCL.",
+                 "They are of different runs, or a program brings its own NCCL.",
+                 "Take both from one run; NCCL_DEBUG=VERSION prints the release that is used."},
+};
+
+constexpr std::array kCaveats = {
+    CaveatEntry{"job.unrecognised", "files of the pile are no artifact that is known here",
+                "nothing to do, unless one of them should be one: the list says what was expected"},
+    CaveatEntry{"trace.several-profiles",
+                "several profiler traces of one rank, or of jobs of different sizes",
+                "give the traces of one profile of one job"},
+};
+
+}  // namespace
+
+std::span<const FindingEntry> job_findings() { return kFindings; }
+std::span<const CaveatEntry> job_caveats() { return kCaveats; }
+
+}  // namespace comm_probe::core

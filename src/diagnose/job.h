@@ -1,0 +1,45 @@
+// What a pile of artifacts says of one job, joined: what doctor judges. Facts only; each area has
+// its own judge (log.h, topo.h, hang.h, ...), and the rules here look at what lies between areas.
+//
+//   job_machines.h   which topology belongs to which host
+//   job_joins.h      where two artifacts contradict or explain each other
+//   job_gap.h        how far the measured bandwidth is from what the links carry, and what explains
+//   it job_tree.h       the questions of the document, bottom up (slow) and top down (stuck)
+//   job_diagnosis.h  all together: the findings in order, the path that was taken
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/hang.h"
+#include "diagnose/reading_judgement.h"
+#include "nccl/debug_log.h"
+#include "topology/survey.h"
+#include "torch/job_lines.h"
+#include "torch/trace.h"
+
+namespace comm_probe::diagnose {
+
+// A machine whose topology is in the pile. `name` is the host where that is known, else the file.
+struct JobMachine {
+  std::string name = {};
+  bool is_host = false;
+  topology::Survey survey = {};
+};
+
+struct JobFacts {
+  const nccl::DebugLog& log;
+  const torch::JobLines& lines;
+  const std::vector<JobMachine>& machines;
+  const std::vector<JudgedReading>& curves;
+  const torch::Job* dumps = nullptr;  // null: no Flight Recorder dump
+  const HangJudgement* hang = nullptr;
+  const std::vector<torch::Trace>& traces;
+  bool has_link_tests = false;  // perftest, nvbandwidth, ...
+  // Ports whose counters were read twice, or live.
+  std::size_t watched_ports = 0;
+
+  bool has_log() const { return log.nccl_lines > 0; }
+};
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,209 @@
+#include "diagnose/job_diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+using core::Severity;
+
+// Where both are found, the first accounts for the second.
+struct Explanation {
+  std::string_view cause;
+  std::string_view effect;
+};
+constexpr std::array kExplanations = {
+    Explanation{"topo.acs-redirects", "log.ib-local-protection"},
+    Explanation{"topo.acs-redirects", "log.only-follow-ups"},
+    Explanation{"topo.acs-redirects", "curve.link-peer-slower"},
+    Explanation{"topo.iommu-translates", "log.ib-local-protection"},
+    Explanation{"topo.iommu-translates", "curve.link-peer-slower"},
+    Explanation{"topo.gdr-no-module", "log.gdr-unavailable"},
+    Explanation{"topo.nic-misplaced", "log.gdr-distance"},
+    Explanation{"topo.gpu-nic-far", "log.gdr-distance"},
+    Explanation{"topo.port-*", "log.ib-no-answer"},
+    Explanation{"topo.port-*", "log.nics-differ"},
+    Explanation{"topo.net-*", "log.ib-no-answer"},
+    Explanation{"topo.gid-index", "log.rdma-connect"},
+    Explanation{"topo.gid-index", "log.ib-no-answer"},
+    Explanation{"topo.memlock-low", "log.locked-memory"},
+    Explanation{"topo.nvlink-*", "curve.plateau-low"},
+    Explanation{"topo.nvlink-*", "job.gap"},
+    Explanation{"log.rdma-connect", "log.only-follow-ups"},
+    Explanation{"log.gpu-fault", "hang.*"},
+    Explanation{"log.exception", "hang.rank-dead-or-stuck"},
+    Explanation{"log.process-killed", "hang.rank-dead-or-stuck"},
+    Explanation{"log.gpu-memory", "hang.rank-dead-or-stuck"},
+    Explanation{"log.ib-*", "hang.network-or-hardware"},
+    Explanation{"log.ib-*", "hang.not-decidable-from-dumps"},
+    Explanation{"log.duplicate-gpu", "hang.*"},
+    Explanation{"log.exception", "log.torch-watchdog"},
+    Explanation{"hang.*", "log.torch-watchdog"},
+    Explanation{"hang.*", "log.only-follow-ups"},
+    Explanation{"curve.misrun", "log.one-rank"},
+    Explanation{"curve.misrun", "log.many-singles"},
+    Explanation{"log.tcp-*", "curve.plateau-*"},
+    Explanation{"log.tcp-*", "curve.latency-high"},
+    Explanation{"log.tcp-*", "job.gap"},
+    Explanation{"log.wrong-provider", "curve.plateau-*"},
+    Explanation{"log.wrong-provider", "job.gap"},
+    Explanation{"log.rdma-devices-missing", "curve.plateau-*"},
+    Explanation{"log.rdma-devices-missing", "job.gap"},
+    Explanation{"job.network-ignored", "curve.plateau-*"},
+    Explanation{"job.network-ignored", "job.gap"},
+    Explanation{"log.gdr-*", "curve.plateau-*"},
+    Explanation{"log.gdr-*", "job.gap"},
+    Explanation{"job.nics-unused", "curve.plateau-*"},
+    Explanation{"job.nics-unused", "job.gap"},
+    Explanation{"trace.straggler", "trace.slow-link"},
+};
+
+// A conjecture, and what proves it or puts something certain in its place.
+struct Proof {
+  std::string_view conjecture;
+  std::string_view proof;
+};
+constexpr std::array kProofs = {
+    Proof{"log.possible-acs", "topo.acs-redirects"},
+    Proof{"log.possible-no-mpi", "curve.misrun"},
+    Proof{"log.possible-gid", "log.rdma-connect"},
+    Proof{"log.possible-gid", "topo.gid-index"},
+    Proof{"log.possible-link", "topo.port-*"},
+    Proof{"log.possible-link", "topo.net-*"},
+    Proof{"log.possible-peermem", "topo.gdr-no-module"},
+    Proof{"log.possible-peer-death", "log.process-killed"},
+    Proof{"log.possible-peer-death", "log.exception"},
+    Proof{"log.possible-peer-death", "hang.rank-dead-or-stuck"},
+    Proof{"job.gap", "curve.plateau-*"},
+};
+
+bool is_weighty(const Finding& finding) { return finding.severity != Severity::kInfo; }
+
+bool any(const std::vector<Finding>& findings, std::string_view pattern) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return takes(pattern, finding.id) && is_weighty(finding);
+  });
+}
+
+void drop_proven(std::vector<Finding>& findings) {
+  std::set<std::string_view> proven;
+  for (const Proof& proof : kProofs)
+    if (any(findings, proof.proof)) proven.insert(proof.conjecture);
+  std::erase_if(findings, [&](const Finding& finding) { return proven.contains(finding.id); });
+}
+
+// What ranks like the most severe of what it explains.
+struct Weighed {
+  Finding finding = {};
+  Severity severity = Severity::kInfo;
+  bool is_explained = false;
+  std::size_t place = 0;
+};
+
+std::vector<Weighed> weigh(std::vector<Finding> findings, JobTree leading) {
+  std::vector<Weighed> weighed;
+  for (Finding& finding : findings) {
+    const Severity severity = finding.severity;
+    const std::size_t place = place_in(leading, finding.id);
+    weighed.push_back({std::move(finding), severity, false, place});
+  }
+  for (const Explanation& link : kExplanations)
+    for (Weighed& cause : weighed) {
+      if (!takes(link.cause, cause.finding.id) || !is_weighty(cause.finding)) continue;
+      for (Weighed& effect : weighed) {
+        if (&effect == &cause || !takes(link.effect, effect.finding.id)) continue;
+        if (!is_weighty(effect.finding)) continue;
+        cause.severity = std::min(cause.severity, effect.severity);
+        if (cause.finding.confidence == core::Confidence::kPossible)
+          cause.finding.confidence = core::Confidence::kLikely;
+        if (!effect.is_explained)
+          effect.finding.summary += fmt::format(" (explained by {})", cause.finding.id);
+        effect.is_explained = true;
+      }
+    }
+  return weighed;
+}
+
+std::vector<Finding> ranked(std::vector<Weighed> weighed) {
+  const auto key = [](const Weighed& each) {
+    return std::tuple(each.severity, each.is_explained, !each.finding.explains.has_value(),
+                      each.place);
+  };
+  std::stable_sort(weighed.begin(), weighed.end(),
+                   [&](const Weighed& a, const Weighed& b) { return key(a) < key(b); });
+  std::vector<Finding> findings;
+  for (Weighed& each : weighed) findings.push_back(std::move(each.finding));
+  return findings;
+}
+
+bool is_stuck(const JobFacts& facts, const std::vector<Finding>& findings) {
+  if (facts.hang != nullptr && facts.hang->verdict.kind != HangKind::kHealthy &&
+      facts.hang->verdict.kind != HangKind::kSlow)
+    return true;
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.severity == Severity::kError &&
+           (takes("log.*", finding.id) || takes("hang.*", finding.id));
+  });
+}
+
+bool is_wrong(const std::vector<Finding>& findings) {
+  return any(findings, "curve.wrong-results") || any(findings, "job.wrong-*") ||
+         any(findings, "trace.race-*");
+}
+
+bool has_figures(const JobFacts& facts) { return !facts.curves.empty() || !facts.traces.empty(); }
+
+std::vector<JobTree> trees_of(const JobFacts& facts, const std::vector<Finding>& findings) {
+  std::vector<JobTree> trees;
+  if (is_stuck(facts, findings)) trees.push_back(JobTree::kStuck);
+  if (is_wrong(findings)) trees.push_back(JobTree::kWrong);
+  if (trees.empty() || has_figures(facts)) trees.push_back(JobTree::kSlow);
+  // Of a table with wrong results nothing else is worth a question.
+  return trees;
+}
+
+std::string counted(const std::vector<Finding>& findings) {
+  const auto count = [&](Severity severity) {
+    return std::count_if(findings.begin(), findings.end(),
+                         [&](const Finding& finding) { return finding.severity == severity; });
+  };
+  const auto errors = count(Severity::kError), warnings = count(Severity::kWarning);
+  std::string text;
+  if (errors > 0) text += fmt::format("{} error{}", errors, errors == 1 ? "" : "s");
+  if (warnings > 0)
+    text +=
+        fmt::format("{}{} warning{}", text.empty() ? "" : ", ", warnings, warnings == 1 ? "" : "s");
+  return text;
+}
+
+std::string verdict_of(const JobDiagnosis& diagnosis) {
+  if (diagnosis.findings.empty() || !is_weighty(diagnosis.findings.front()))
+    return "nothing wrong found in what is here";
+  const Finding& first = diagnosis.findings.front();
+  return fmt::format("{} ({} layer, {}): {} [{}]", job_tree_name(diagnosis.trees.front()),
+                     layer_name(first.layer), confidence_name(first.confidence), first.summary,
+                     counted(diagnosis.findings));
+}
+
+}  // namespace
+
+JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
+  JobDiagnosis diagnosis;
+  diagnosis.gap = find_gap(facts);
+  for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
+  if (diagnosis.gap) explain_gap(*diagnosis.gap, found);
+  drop_proven(found);
+  diagnosis.trees = trees_of(facts, found);
+  diagnosis.findings = ranked(weigh(std::move(found), diagnosis.trees.front()));
+  for (const JobTree tree : diagnosis.trees)
+    diagnosis.paths.push_back(walk(tree, facts, diagnosis.findings));
+  diagnosis.verdict = verdict_of(diagnosis);
+  return diagnosis;
+}
+
+}  // namespace comm_probe::diagnose

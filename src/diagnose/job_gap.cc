@@ -1,0 +1,166 @@
+#include "diagnose/job_gap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/units.h"
+#include "diagnose/curve_facts.h"
+#include "diagnose/job_tree.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Bandwidth;
+using core::Finding;
+
+// A cause lets through so much of what the links of a node carry.
+struct Cause {
+  std::string_view id;
+  double low;
+  double high;
+  const char* source;
+};
+constexpr const char* kTcpSource =
+    "TCP: 4.6 to 9.5 of 50 GB/s in public runs on Slingshot, 10 of 180 GB/s elsewhere";
+constexpr const char* kStagedSource =
+    "staging through host memory: users report 5 to 70 % of what GPUDirect RDMA gives";
+constexpr std::array kCauses = {
+    Cause{"log.tcp-*", 0.01, 0.4, kTcpSource},
+    Cause{"log.wrong-provider", 0.01, 0.4, kTcpSource},
+    Cause{"log.rdma-devices-missing", 0.01, 0.4, kTcpSource},
+    Cause{"job.network-ignored", 0.01, 0.4, kTcpSource},
+    Cause{"log.gdr-*", 0.05, 0.75, kStagedSource},
+    Cause{"topo.gdr-no-module", 0.05, 0.75, kStagedSource},
+    Cause{"topo.acs-redirects", 0.02, 0.75,
+          "peer traffic over the root complex: 1.6 to 9.9 of 13 to 22 GB/s in public reports"},
+    Cause{"job.nics-unused", 0.1, 0.95, "the share of the NICs that are used"},
+    Cause{"log.nics-*", 0.1, 0.95, "the share of the NICs that are used"},
+    Cause{"topo.port-*", 0.1, 0.95, "the ports that are left, at the rate they have"},
+    Cause{"topo.nic-wider-than-slot", 0.2, 0.95, "the slot's rate"},
+    Cause{"topo.net-*", 0.02, 0.95, "loss and congestion: no fixed share"},
+};
+// Below this share of the expectation a run is far from it; the bands of healthy runs (golden
+// G6-09..13) begin at 80 %, a run of the same kind at 70 % of another is no chance.
+constexpr double kFar = 0.7;
+
+bool is_measured(const JudgedCurve& judged) {
+  return judged.curve->op.has_value() && judged.analysis.shape.plateau.has_value();
+}
+
+Bandwidth plateau_of(const JudgedCurve& judged) { return judged.analysis.shape.plateau->sustained; }
+
+std::string kind_of(const JudgedCurve& judged) {
+  const curve::Curve& curve = *judged.curve;
+  return fmt::format("{} {} {} {}", static_cast<int>(*curve.op), curve.ranks.value_or(0),
+                     curve.nodes.value_or(0), curve.label);
+}
+
+// All ports of one machine that carry what most of them carry.
+std::optional<Bandwidth> ports_of(const topology::Survey& survey) {
+  std::vector<Bandwidth> rates;
+  for (const topology::RdmaPortFacts& port : survey.facts.rdma_ports)
+    if (port.rate && port.is_active()) rates.push_back(*port.rate);
+  if (rates.empty()) return std::nullopt;
+  const Bandwidth fastest = *std::max_element(rates.begin(), rates.end());
+  Bandwidth sum;
+  for (const Bandwidth rate : rates)
+    if (rate >= fastest * 0.5) sum = sum + rate;  // slower ones are of management or storage
+  return sum;
+}
+
+std::optional<JobGap> gap_to_reference(const JudgedCurve& judged) {
+  if (!judged.expectation) return std::nullopt;
+  return JobGap{&judged, judged.expectation->low, plateau_of(judged), judged.expectation->basis,
+                judged.expectation->source};
+}
+
+std::optional<JobGap> gap_to_ports(const JudgedCurve& judged, const JobFacts& facts) {
+  const curve::Curve& curve = *judged.curve;
+  if (!curve.ranks || curve.nodes.value_or(1) < 2 || facts.machines.empty()) return std::nullopt;
+  std::optional<Bandwidth> least;
+  for (const JobMachine& machine : facts.machines)
+    if (const auto sum = ports_of(machine.survey)) least = least ? std::min(*least, *sum) : *sum;
+  if (!least) return std::nullopt;
+  Links links;
+  links.node_out = links.node_total = *least;
+  links.single_nic = *least;
+  links.between_source = fmt::format("ports of a node: {}", core::format_bandwidth(*least));
+  const auto expected = expect_from_links({*curve.op, *curve.ranks, *curve.nodes}, links);
+  if (!expected) return std::nullopt;
+  return JobGap{&judged, expected->low, plateau_of(judged), core::Basis::kComputed,
+                links.between_source};
+}
+
+std::optional<JobGap> gap_to_best(const JudgedCurve& judged,
+                                  const std::map<std::string, const JudgedCurve*>& best) {
+  const JudgedCurve* other = best.at(kind_of(judged));
+  if (other == &judged || judged.curve->ranks.value_or(0) == 0) return std::nullopt;
+  return JobGap{&judged, plateau_of(*other), plateau_of(judged), core::Basis::kMeasured,
+                fmt::format("the best run of the same kind, {}", other->curve->file)};
+}
+
+bool is_far(const JobGap& gap) { return gap.observed < gap.expected * kFar; }
+
+}  // namespace
+
+std::optional<JobGap> find_gap(const JobFacts& facts) {
+  std::vector<const JudgedCurve*> curves;
+  std::map<std::string, const JudgedCurve*> best;
+  for (const JudgedReading& reading : facts.curves)
+    for (const JudgedCurve& judged : reading.curves) {
+      if (!is_measured(judged)) continue;
+      curves.push_back(&judged);
+      const JudgedCurve*& known = best[kind_of(judged)];
+      if (known == nullptr || plateau_of(judged) > plateau_of(*known)) known = &judged;
+    }
+  std::optional<JobGap> widest;
+  for (const JudgedCurve* judged : curves) {
+    std::optional<JobGap> gap = gap_to_reference(*judged);
+    if (!gap) gap = gap_to_ports(*judged, facts);
+    if (!gap) gap = gap_to_best(*judged, best);
+    if (!gap || !is_far(*gap)) continue;
+    if (!widest || gap->observed / gap->expected < widest->observed / widest->expected)
+      widest = gap;
+  }
+  return widest;
+}
+
+void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
+  const double share = gap.observed / gap.expected;
+  for (Finding& finding : findings) {
+    if (finding.severity == core::Severity::kInfo) continue;
+    const auto cause = std::find_if(kCauses.begin(), kCauses.end(),
+                                    [&](const Cause& each) { return takes(each.id, finding.id); });
+    if (cause == kCauses.end() || share > cause->high) continue;
+    const Bandwidth left = std::max(gap.observed, gap.expected * cause->low);
+    finding.explains = core::figure(gap.expected - left, core::Basis::kComputed,
+                                    fmt::format("of the {} that are missing; {}",
+                                                core::format_bandwidth(gap.size()), cause->source));
+  }
+}
+
+std::vector<Finding> judge_gap(const std::optional<JobGap>& gap,
+                               const std::vector<Finding>& others) {
+  if (!gap) return {};
+  const bool is_said = std::any_of(others.begin(), others.end(), [](const Finding& finding) {
+    return finding.id == "curve.plateau-low" || finding.id == "curve.plateau-below-band";
+  });
+  if (is_said) return {};
+  Finding finding = core::make_finding(
+      "job.gap", fmt::format("{} reaches {}, {} of what it should ({})",
+                             name_of(*gap->curve->curve), core::format_bandwidth(gap->observed),
+                             core::format_percent(gap->observed / gap->expected), gap->source));
+  finding.expected = core::figure(gap->expected, gap->basis, gap->source);
+  finding.observed = core::figure(gap->observed, core::Basis::kMeasured, gap->curve->curve->file);
+  finding.confidence = core::Confidence::kLikely;
+  finding.evidence.push_back({gap->curve->curve->file, gap->curve->curve->first_line,
+                              "plateau " + core::format_bandwidth(gap->observed)});
+  finding.next = {"NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV: which network, which NICs, GDR",
+                  "ib_write_bw -d mlx5_0 --report_gbits, and with --use_cuda=0, between two nodes"};
+  return {finding};
+}
+
+}  // namespace comm_probe::diagnose

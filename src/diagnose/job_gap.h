@@ -1,0 +1,41 @@
+// How far is the measured bandwidth from what it should be, and which of the findings accounts for
+// how much of that? The expectation is, best first: that of the curve's own reference (a machine or
+// links that were named), the ports that the pile shows for its nodes, the best run of the same
+// kind in the pile.
+//
+//   gap = expected - observed        explains = expected - max(observed, lowest share * expected)
+//
+// where a cause lets through between a lowest and a highest share of the expectation (a table with
+// sources). A cause whose highest share lies below the observed figure did not hold for that run.
+//
+// Worked example (tests/unit/diagnose/job_gap_test.cc): 9.45 of 40 GB/s with NCCL on sockets: the
+// gap is 30.55 GB/s, and TCP (1 to 35 % of the fabric) explains all of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/job.h"
+
+namespace comm_probe::diagnose {
+
+struct JobGap {
+  const JudgedCurve* curve = nullptr;
+  core::Bandwidth expected = {};
+  core::Bandwidth observed = {};
+  core::Basis basis = core::Basis::kComputed;  // of `expected`
+  std::string source = {};
+  core::Bandwidth size() const { return expected - observed; }
+};
+// The widest gap of the curves, by its share; those inside of what is usual are none.
+std::optional<JobGap> find_gap(const JobFacts& facts);
+
+// Sets `explains` of findings that can account for a part of it.
+void explain_gap(const JobGap& gap, std::vector<core::Finding>& findings);
+
+// job.gap, where no finding of the curve says it already.
+std::vector<core::Finding> judge_gap(const std::optional<JobGap>& gap,
+                                     const std::vector<core::Finding>& others);
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,287 @@
+#include "diagnose/job_joins.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/log_rules.h"
+#include "diagnose/topo_diff.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+using topology::Survey;
+using topology::SurveyDevice;
+using Kind = SurveyDevice::Kind;
+
+bool has(const std::vector<Finding>& found, std::string_view prefix) {
+  return std::any_of(found.begin(), found.end(),
+                     [&](const Finding& finding) { return finding.id.starts_with(prefix); });
+}
+
+// The machine of a host: the one of its name; the only one where all hosts are built alike.
+const JobMachine* machine_of_host(const JobFacts& facts, const std::string& host) {
+  for (const JobMachine& machine : facts.machines)
+    if (machine.is_host && machine.name == host) return &machine;
+  return facts.machines.size() == 1 && !facts.machines.front().is_host ? &facts.machines.front()
+                                                                       : nullptr;
+}
+
+// "0000:18:00.0" -> 0x18000, as NCCL prints bus ids: domain, bus, device and function as hex
+// digits.
+std::optional<std::uint64_t> bus_number(const std::string& bus_id) {
+  std::uint64_t number = 0;
+  for (const char c : bus_id) {
+    if (c == ':' || c == '.') continue;
+    const bool is_digit = c >= '0' && c <= '9';
+    const char low = static_cast<char>(c | 0x20);
+    if (!is_digit && (low < 'a' || low > 'f')) return std::nullopt;
+    number = number * 16 + static_cast<std::uint64_t>(is_digit ? c - '0' : low - 'a' + 10);
+  }
+  return bus_id.empty() ? std::nullopt : std::optional(number);
+}
+
+std::optional<int> gpu_of_bus(const Survey& survey, std::uint64_t bus) {
+  for (const int gpu : survey.of(Kind::kGpu))
+    if (bus_number(survey.device(gpu).bus_id) == bus) return gpu;
+  return std::nullopt;
+}
+
+std::optional<int> nic_of_name(const Survey& survey, std::string_view name) {
+  for (const int nic : survey.of(Kind::kNic))
+    if (survey.device(nic).name == name) return nic;
+  return std::nullopt;
+}
+
+// The NICs of a host by NCCL's index; null where the log does not list them.
+const nccl::LogNicList* list_of_host(const nccl::DebugLog& log, int host) {
+  for (const nccl::LogNicList& list : log.nic_lists)
+    if (!list.is_socket &&
+        std::find(list.hosts.begin(), list.hosts.end(), host) != list.hosts.end())
+      return &list;
+  return nullptr;
+}
+
+struct FarNic {
+  std::string host = {};
+  std::string gpu = {};
+  std::string used = {};
+  std::string used_path = {};
+  std::string nearest = {};
+  std::string nearest_path = {};
+  int rank = -1;
+  const nccl::LogNicList* list = nullptr;
+  const Survey* survey = nullptr;
+};
+
+const topology::Road* nearest_road(const Survey& survey, int gpu) {
+  const topology::Road* best = nullptr;
+  for (const int nic : survey.of(Kind::kNic)) {
+    const topology::Road* road = survey.road(gpu, nic);
+    if (road != nullptr && (best == nullptr || road->type < best->type)) best = road;
+  }
+  return best;
+}
+
+// Of one rank: a NIC that it sends over itself and that is farther than another one.
+std::optional<FarNic> far_nic(const JobFacts& facts, const nccl::LogRank& rank) {
+  const nccl::LogProcess& process = facts.log.processes[static_cast<std::size_t>(rank.process)];
+  const auto& hosts = facts.log.hosts;
+  if (process.own_devices == 0 || static_cast<std::size_t>(process.host) >= hosts.size())
+    return std::nullopt;
+  const std::string& host = hosts[static_cast<std::size_t>(process.host)];
+  const JobMachine* machine = machine_of_host(facts, host);
+  const nccl::LogNicList* list = list_of_host(facts.log, process.host);
+  if (machine == nullptr || list == nullptr) return std::nullopt;
+  const Survey& survey = machine->survey;
+  const auto gpu = gpu_of_bus(survey, rank.bus_id);
+  if (!gpu) return std::nullopt;
+  const topology::Road* best = nearest_road(survey, *gpu);
+  for (std::size_t i = 0; best != nullptr && i < list->nics.size() && i < 64; ++i) {
+    if ((process.own_devices >> i & 1) == 0) continue;
+    const auto nic = nic_of_name(survey, list->nics[i].name);
+    const topology::Road* road = nic ? survey.road(*gpu, *nic) : nullptr;
+    if (road == nullptr || road->type <= best->type) continue;
+    const int nearest = best->from == *gpu ? best->to : best->from;
+    return FarNic{host,
+                  survey.device(*gpu).name,
+                  list->nics[i].name,
+                  road->printed,
+                  survey.device(nearest).name,
+                  best->printed,
+                  rank.rank,
+                  list,
+                  &survey};
+  }
+  return std::nullopt;
+}
+
+// A process with one communicator of one rank per process: what it sends is that rank's.
+bool is_alone_in_process(const nccl::DebugLog& log, const nccl::LogRank& rank) {
+  return std::count_if(log.ranks.begin(), log.ranks.end(), [&](const nccl::LogRank& other) {
+           return other.process == rank.process && other.bus_id != rank.bus_id;
+         }) == 0;
+}
+
+void judge_far_nics(const JobFacts& facts, Judgement& judgement) {
+  constexpr std::size_t kMostRanks = 4096;
+  std::vector<FarNic> far;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < std::min(kMostRanks, facts.log.ranks.size()); ++i) {
+    const nccl::LogRank& rank = facts.log.ranks[i];
+    if (rank.bus_id == 0 || !is_alone_in_process(facts.log, rank)) continue;
+    if (auto one = far_nic(facts, rank); one && seen.insert(one->host + one->gpu).second)
+      far.push_back(std::move(*one));
+  }
+  if (far.empty()) return;
+  const FarNic& first = far.front();
+  Finding finding = core::make_finding(
+      "job.nic-far",
+      fmt::format(
+          "the log says NIC {} for {}{}, which is {} by the topology; {} is {}{}", first.used,
+          first.gpu, first.host.empty() ? "" : " of " + first.host, first.used_path, first.nearest,
+          first.nearest_path,
+          far.size() > 1 ? fmt::format(" (and {} more GPUs like it)", far.size() - 1) : ""));
+  for (const FarNic& each : far) finding.ranks.push_back(each.rank);
+  finding.evidence = {log_evidence(facts.log, first.list->first),
+                      {first.survey->source,
+                       {},
+                       fmt::format("{} - {}: {}, {} - {}: {}", first.gpu, first.used,
+                                   first.used_path, first.gpu, first.nearest, first.nearest_path)}};
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {"comm-probe nccl plan --topo FILE  (which NIC NCCL would take by itself)",
+                  "comm-probe topo check  (whether the topology that NCCL saw is the real one)"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+bool carries_fast(const topology::RdmaPortFacts& port) {
+  return port.is_active() && port.rate && *port.rate >= core::Bandwidth::from_Gbps(25);
+}
+
+// TCP between nodes although ports are up: the log alone may not know it.
+void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& found,
+                           Judgement& judgement) {
+  if (has(found, "log.tcp-") || has(found, "log.rdma-devices-missing") ||
+      has(found, "log.wrong-provider") || !is_multi_node(facts.log))
+    return;
+  const auto socket = std::find_if(facts.log.networks.begin(), facts.log.networks.end(),
+                                   [](const auto& fact) { return fact.text == "Socket"; });
+  if (socket == facts.log.networks.end()) return;
+  for (const JobMachine& machine : facts.machines)
+    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
+      if (!carries_fast(port)) continue;
+      Finding finding = log_finding(
+          facts.log, "job.network-ignored",
+          fmt::format("NCCL goes over TCP (Using network Socket) although {} of {} is up with {}",
+                      port.name(), machine.name, core::format_bandwidth(*port.rate)),
+          socket->first);
+      finding.evidence.push_back(port.from);
+      finding.confidence = core::Confidence::kLikely;
+      finding.next = {"ls -l /dev/infiniband; ldconfig -p | grep libibverbs  (in the container)",
+                      "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: why NET/IB finds no device",
+                      "ulimit -l"};
+      judgement.findings.push_back(std::move(finding));
+      return;
+    }
+}
+
+// NCCL's list is shorter than the ports of the node.
+void judge_unused_nics(const JobFacts& facts, const std::vector<Finding>& found,
+                       Judgement& judgement) {
+  if (has(found, "log.nics-")) return;
+  for (std::size_t host = 0; host < facts.log.hosts.size(); ++host) {
+    const nccl::LogNicList* list = list_of_host(facts.log, static_cast<int>(host));
+    const JobMachine* machine = machine_of_host(facts, facts.log.hosts[host]);
+    if (list == nullptr || machine == nullptr) continue;
+    std::vector<const topology::RdmaPortFacts*> ports;
+    core::Bandwidth fastest;
+    for (const topology::RdmaPortFacts& port : machine->survey.facts.rdma_ports)
+      if (carries_fast(port)) fastest = std::max(fastest, *port.rate);
+    std::string missing;
+    for (const topology::RdmaPortFacts& port : machine->survey.facts.rdma_ports) {
+      if (!carries_fast(port) || *port.rate < fastest) continue;
+      ports.push_back(&port);
+      const bool is_used =
+          std::any_of(list->nics.begin(), list->nics.end(),
+                      [&](const nccl::LogNic& nic) { return port.device == nic.name; });
+      if (!is_used) missing += (missing.empty() ? "" : ", ") + port.name();
+    }
+    if (missing.empty() || list->nics.empty()) continue;
+    Finding finding =
+        log_finding(facts.log, "job.nics-unused",
+                    fmt::format("NCCL uses {} of the {} ports of {} that are up at {}: {} not",
+                                list->nics.size(), ports.size(), machine->name,
+                                core::format_bandwidth(fastest), missing),
+                    list->first);
+    finding.evidence.push_back(ports.front()->from);
+    finding.confidence = core::Confidence::kLikely;
+    finding.next = {"echo $NCCL_IB_HCA; comm-probe nccl env",
+                    "show_gids  (a RoCE port without an address is left out)"};
+    judgement.findings.push_back(std::move(finding));
+    return;
+  }
+}
+
+// "2.18.3+cuda12.1" -> "2.18.3"
+std::string release_of(const std::string& version) { return version.substr(0, version.find('+')); }
+
+void judge_versions(const JobFacts& facts, Judgement& judgement) {
+  if (facts.log.versions.empty()) return;
+  std::set<std::string> in_log;
+  for (const nccl::LogFact& fact : facts.log.versions) in_log.insert(release_of(fact.text));
+  for (const JudgedReading& reading : facts.curves)
+    for (const JudgedCurve& judged : reading.curves) {
+      const std::string stated = release_of(judged.curve->nccl_version);
+      if (stated.empty() || in_log.contains(stated)) continue;
+      Finding finding = log_finding(
+          facts.log, "job.versions-differ",
+          fmt::format(
+              "the log is of NCCL {}, the table {} of NCCL {}: what one shows need not hold "
+              "for the other",
+              *in_log.begin(), judged.curve->file, stated),
+          facts.log.versions.front().first);
+      finding.evidence.push_back(
+          {judged.curve->file, judged.curve->first_line, "NCCL " + judged.curve->nccl_version});
+      finding.confidence = core::Confidence::kCertain;
+      judgement.findings.push_back(std::move(finding));
+      return;
+    }
+}
+
+// Machines of one kind of source are compared with each other.
+void judge_alike(const JobFacts& facts, Judgement& judgement) {
+  std::map<std::string, std::vector<const JobMachine*>> by_kind;
+  for (const JobMachine& machine : facts.machines)
+    if (machine.survey.devices.size() > 1) by_kind[machine.survey.kind].push_back(&machine);
+  for (const auto& [kind, machines] : by_kind) {
+    if (machines.size() < 2) continue;
+    std::vector<Survey> surveys;
+    std::vector<std::string> names;
+    for (const JobMachine* machine : machines) {
+      surveys.push_back(machine->survey);
+      names.push_back(machine->name);
+    }
+    for (Finding& finding : diff_topologies(surveys, names).findings)
+      judgement.findings.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+Judgement judge_joins(const JobFacts& facts, const std::vector<Finding>& found) {
+  Judgement judgement;
+  judge_far_nics(facts, judgement);
+  judge_ignored_network(facts, found, judgement);
+  judge_unused_nics(facts, found, judgement);
+  judge_versions(facts, judgement);
+  judge_alike(facts, judgement);
+  return judgement;
+}
+
+}  // namespace comm_probe::diagnose
