@@ -1,6 +1,7 @@
 // `doctor PATH...`: any mixture of artifacts of one job, and one verdict across layers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -187,13 +188,17 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   if (pile->log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
     said.take(diagnose::judge_log(pile->log, lines));
   judge_traces(*pile, said);
+  const bool has_link_tests =
+      std::any_of(pile->readings.begin(), pile->readings.end(),
+                  [](const curve::Reading& reading) { return !reading.links.empty(); });
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
                                  .curves = curves,
                                  .dumps = job ? &*job : nullptr,
                                  .hang = &hang,
-                                 .traces = pile->traces.traces};
+                                 .traces = pile->traces.traces,
+                                 .has_link_tests = has_link_tests};
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
   return shell.finish(doctor_document(

@@ -41,7 +41,7 @@ bool is_used(const Content& content) {
 }
 
 bool has_result(const curve::Reading& reading) {
-  return !reading.pairs.empty() ||
+  return !reading.pairs.empty() || !reading.links.empty() ||
          std::any_of(reading.curves.begin(), reading.curves.end(), [](const curve::Curve& curve) {
            return !curve.rows.empty() || !curve.errors.empty() || !curve.misrun.empty();
          });
