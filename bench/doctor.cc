@@ -41,7 +41,8 @@ void write(const fs::path& path, const std::string& text) {
 // A log of one rank: its lines again and again, as a job prints that makes communicators all day.
 std::string log_of(std::string text, int rank) {
   const std::string host = fmt::format("node{:04}", rank / 8);
-  for (std::size_t at = text.find("node"); at != text.npos; at = text.find("node", at + host.size()))
+  for (std::size_t at = text.find("node"); at != text.npos;
+       at = text.find("node", at + host.size()))
     text.replace(at, std::min<std::size_t>(6, text.size() - at), host);
   std::string log;
   while (log.size() < kLogBytes) log += text;
@@ -72,13 +73,13 @@ bool make_pile(const fs::path& shared, const fs::path& folder) {
     write(folder / fmt::format("others/core.{}", i), bytes);
   }
   const std::string tools = (shared / "tools").string();
-  const Cost dumps = cost_of({"python3", tools + "/gen_dumps.py", "--out",
-                              (folder / "dumps").string(), "--ranks", "512", "--tp", "8",
-                              "--entries", "1200", "--frames", "20", "--fault", "rank_stuck",
-                              "--format", "pickle"});
-  const Cost traces = cost_of(
-      {"python3", tools + "/gen_trace.py", "--out", (folder / "traces").string(), "--ranks", "64",
-       "--steps", "3", "--layers", "16", "--kernels-per-layer", "48", "--py-frames", "2"});
+  const Cost dumps =
+      cost_of({"python3", tools + "/gen_dumps.py", "--out", (folder / "dumps").string(), "--ranks",
+               "512", "--tp", "8", "--entries", "1200", "--frames", "20", "--fault", "rank_stuck",
+               "--format", "pickle"});
+  const Cost traces = cost_of({"python3", tools + "/gen_trace.py", "--out",
+                               (folder / "traces").string(), "--ranks", "64", "--steps", "3",
+                               "--layers", "16", "--kernels-per-layer", "48", "--py-frames", "2"});
   fmt::print("the pile was made: dumps {:.0f} s, traces {:.0f} s\n", dumps.wall_s, traces.wall_s);
   write(folder / "complete", "");
   return true;
@@ -112,10 +113,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const Size size = size_of(folder);
-  const Cost bytes = cost_of({"sh", "-c", "exec cat $(find \"$0\" -type f) >/dev/null",
-                              folder.string()});
-  const Cost grep =
-      cost_of({"sh", "-c", "grep -rac NCCL \"$0\" | tail -1; :", folder.string()});
+  const Cost bytes =
+      cost_of({"sh", "-c", "exec cat $(find \"$0\" -type f) >/dev/null", folder.string()});
+  const Cost grep = cost_of({"sh", "-c", "grep -rac NCCL \"$0\" | tail -1; :", folder.string()});
   const Cost ours = cost_of({binary, "doctor", folder.string(), "--json"});
   const auto report = nlohmann::json::parse(ours.out, nullptr, false);
   fmt::print("pile: {} files, {:.2f} GB\n", size.files, size.gigabytes);

@@ -77,8 +77,8 @@ core::Error nothing_read(const std::vector<std::string>& files,
   return error;
 }
 
-void add_passed_over(const std::vector<std::string>& files,
-                     const std::vector<TraceFile>& contents, TraceInputs& inputs) {
+void add_passed_over(const std::vector<std::string>& files, const std::vector<TraceFile>& contents,
+                     TraceInputs& inputs) {
   std::string first;
   std::size_t count = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
