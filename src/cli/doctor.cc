@@ -133,8 +133,8 @@ diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines&
     diagnose::add_logs(judgement, *job, lines);
     for (core::Finding& finding : diagnose::findings_beside(judgement.verdict, *job, lines))
       said.findings.push_back(std::move(finding));
-  } else if (lines.tell_of_trouble()) {
-    judgement = diagnose::judge_logs(lines);
+  } else if (const torch::JobLines others = without_nccl_lines(lines); others.tell_of_trouble()) {
+    judgement = diagnose::judge_logs(others);
   }
   if (const auto finding = diagnose::finding_of(judgement.verdict))
     said.findings.push_back(*finding);

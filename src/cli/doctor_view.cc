@@ -202,15 +202,23 @@ core::Caveat unrecognised(const Pile& pile) {
       "no artifact that is known here: passed over", false);
 }
 
-// The same caveat of many files is counted once.
+// The same caveat of many files is said once, with their number.
 void add_caveats(std::vector<core::Caveat> caveats, core::Document& document) {
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  std::vector<std::size_t> more;
   for (core::Caveat& caveat : caveats) {
-    const auto same = std::find_if(
-        document.caveats.begin(), document.caveats.end(), [&](const core::Caveat& other) {
-          return other.id == caveat.id && other.missing == caveat.missing;
-        });
-    if (same == document.caveats.end()) document.caveats.push_back(std::move(caveat));
+    const bool is_of_kind = caveat.id == "curve.no-reference";  // of each table its own words
+    const auto [place, is_new] = places.emplace(
+        std::pair(caveat.id, is_of_kind ? "" : caveat.missing), document.caveats.size());
+    if (is_new) {
+      document.caveats.push_back(std::move(caveat));
+      more.push_back(0);
+    } else if (is_of_kind) {
+      ++more[place->second];
+    }
   }
+  for (std::size_t i = 0; i < more.size(); ++i)
+    if (more[i] > 0) document.caveats[i].missing += fmt::format(" (and {} more like it)", more[i]);
 }
 
 }  // namespace

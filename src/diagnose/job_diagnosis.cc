@@ -21,6 +21,8 @@ constexpr std::array kExplanations = {
     Explanation{"topo.acs-redirects", "log.ib-local-protection"},
     Explanation{"topo.acs-redirects", "log.only-follow-ups"},
     Explanation{"topo.acs-redirects", "curve.link-peer-slower"},
+    Explanation{"topo.acs-redirects", "curve.failed-run"},
+    Explanation{"log.*", "curve.failed-run"},
     Explanation{"topo.iommu-translates", "log.ib-local-protection"},
     Explanation{"topo.iommu-translates", "curve.link-peer-slower"},
     Explanation{"topo.gdr-no-module", "log.gdr-unavailable"},

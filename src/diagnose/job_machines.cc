@@ -1,5 +1,6 @@
 #include "diagnose/job_machines.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
@@ -61,15 +62,19 @@ std::vector<Group> grouped(std::vector<Source> sources, const std::vector<std::s
   return all;
 }
 
-// A whole machine beside another one, or two outputs of one command, are two machines.
-bool is_of_several(const Group& group) {
+// lspci is run several times (-t, -vvv) on one machine; of every other command two outputs are of
+// two machines.
+bool is_of_several(const std::vector<Source>& sources) {
   std::set<std::string> kinds;
-  int graphs = 0;
-  for (const Source& source : group.sources) {
-    if (!kinds.insert(source.kind).second) return true;
-    if (source.survey && source.survey->is_whole_machine()) ++graphs;
-  }
-  return graphs > 1;
+  return std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
+    return !source.kind.starts_with("lspci") && !kinds.insert(source.kind).second;
+  });
+}
+
+// "node1" of "a/node1_ibstat.txt" and of "a/node1.topo": what files of one machine begin with.
+std::string first_word(const std::string& path) {
+  const std::string file = file_of(path);
+  return file.substr(0, file.find_first_of("_-. "));
 }
 
 void add(JoinedMachines& joined, std::string name, bool is_host, std::vector<Source> sources) {
@@ -82,21 +87,34 @@ void add(JoinedMachines& joined, std::string name, bool is_host, std::vector<Sou
                                              "this machine is not judged"));
 }
 
+// One machine where the kinds of its sources allow it, else one for each.
+void add_each(JoinedMachines& joined, const std::string& name, std::vector<Source> sources) {
+  if (!is_of_several(sources)) {
+    const std::string shown = sources.size() == 1 ? file_of(sources.front().name) : name;
+    add(joined, shown, false, std::move(sources));
+    return;
+  }
+  for (Source& source : sources) {
+    const std::string file = file_of(source.name);
+    std::vector<Source> one;
+    one.push_back(std::move(source));
+    add(joined, file, false, std::move(one));
+  }
+}
+
 }  // namespace
 
 JoinedMachines join_machines(std::vector<Source> sources, const std::vector<std::string>& hosts) {
   JoinedMachines joined;
   for (Group& group : grouped(std::move(sources), hosts)) {
-    if (!is_of_several(group)) {
+    if (!is_of_several(group.sources)) {
       add(joined, group.name, group.is_host, std::move(group.sources));
       continue;
     }
-    for (Source& source : group.sources) {
-      std::vector<Source> one;
-      const std::string name = file_of(source.name);
-      one.push_back(std::move(source));
-      add(joined, name, false, std::move(one));
-    }
+    std::map<std::string, std::vector<Source>> by_word;
+    for (Source& source : group.sources)
+      by_word[first_word(source.name)].push_back(std::move(source));
+    for (auto& [word, of_word] : by_word) add_each(joined, word, std::move(of_word));
   }
   return joined;
 }
