@@ -23,7 +23,7 @@ using comm_probe::Cost;
 using comm_probe::cost_of;
 
 constexpr int kLogs = 1000;
-constexpr std::size_t kLogBytes = 2'300'000;
+constexpr std::size_t kLogBytes = 3'400'000;
 constexpr int kTables = 100;
 constexpr int kOthers = 324;
 constexpr std::size_t kOtherBytes = 3'000'000;

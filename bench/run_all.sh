@@ -13,6 +13,7 @@ run "$build/bench/bench_local_vs_mpi" 2 64M 7 gloo
 run "$build/bench/bench_local_vs_mpi" 4 1M 7
 run "$build/bench/bench_hang" "$build/comm-probe" "${TMPDIR:-/tmp}/comm-probe-hang" full
 run "$build/bench/bench_trace" "$build/comm-probe" ../shared/tools/gen_trace.py
+run "$build/bench/bench_doctor" "$build/comm-probe" ../shared
 run "$build/bench/bench_topology_paths"
 run "$build/bench/bench_topology_live"
 run "$build/bench/bench_plan" ../shared

@@ -17,11 +17,11 @@ bool may_be_damaged_log(std::string_view head) { return head.find(" NCCL ") != h
 
 PileKind kind_of(core::Input& input) {
   const std::string_view head = input.head();
-  if (torch::looks_like_dump(head)) return PileKind::kDump;
   if (torch::looks_like_inspector(head) || torch::looks_like_nsys(head) ||
       torch::looks_like_trace(head))
     return PileKind::kTrace;
   if (torch::looks_like_ras(head)) return PileKind::kReport;
+  if (torch::looks_like_dump(head)) return PileKind::kDump;
   if (core::Archive::looks_like_tar(head)) return PileKind::kMachine;
   switch (core::classify_content(head)) {
     case core::ContentClass::kJson:

@@ -12,6 +12,7 @@
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
+#include "core/word_scan.h"
 #include "nccl/readers/debug_log_reader.h"
 #include "torch/rank_of_name.h"
 #include "torch/readers/ras_json.h"
@@ -56,12 +57,44 @@ bool is_short(const std::string& path) {
   return error || size <= kLargestListing;
 }
 
+// The readers of tables and of commands' outputs look at every line in many ways. A long log is
+// given to them only where a word stands in it without which they find nothing; a short text is
+// simply tried.
+constexpr std::uint64_t kTried = std::uint64_t{256} << 10;
+
+const core::WordScan& words_of_outputs() {
+  static const core::WordScan scan(
+      {"ACSCtl", "LnkCap", "LnkSta", " bridge: ", "controller: ", "controller [", "-[0000:", "-+-[",
+       "GPU0", "GPU 0:", "Link 0:", "node distances", "CA '", "Infiniband dev",
+       "hca_id:", "physical_state", "NIC stat", "INDEX"});
+  return scan;
+}
+
+// The types stand in every row of nccl-tests, with a header or without.
+const core::WordScan& words_of_benchmarks() {
+  static const core::WordScan scan(
+      {"algbw",       "busbw",   " float ",      " half ",   " double ",     " bfloat16 ",
+       " int8 ",      " uint8 ", " int32 ",      " uint32 ", " int64 ",      " uint64 ",
+       " fp8_",       "nThread", "BW average",   "BW peak",  "t_avg",        "t_typical",
+       "nvbandwidth", "emcpy",   "P2P=",         "P2P Conn", "Peer-to-Peer", "Bandwidth",
+       "OSU ",        "#sent",   "gpus_per_node"});
+  return scan;
+}
+
+bool may_hold(const std::string& path, const core::WordScan& words) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) <= kTried && !error) return true;
+  auto input = core::Input::open(path);
+  return input && words.finds(*input);
+}
+
 // Nothing is wrong with a text that holds no table, or no output of a command.
 void read_parts(const std::string& path, Content& content) {
-  if (auto input = core::Input::open(path); input)
-    if (auto reading = curve::read(*input); reading && has_result(*reading))
-      content.reading = std::move(*reading);
-  if (!is_short(path)) return;
+  if (may_hold(path, words_of_benchmarks()))
+    if (auto input = core::Input::open(path); input)
+      if (auto reading = curve::read(*input); reading && has_result(*reading))
+        content.reading = std::move(*reading);
+  if (!is_short(path) || !may_hold(path, words_of_outputs())) return;
   if (auto input = core::Input::open(path); input)
     if (auto source = topology::read_source(*input); source) content.machine = std::move(*source);
 }
@@ -92,6 +125,14 @@ void read_json(const std::string& path, Content& content) {
   }
   if (is_short(path)) read_machine(path, content);
   content.error.reset();
+}
+
+// A dump is known by its beginning, which other JSON may share.
+void read_other_json(const std::string& path, Content& content) {
+  auto input = core::Input::open(path);
+  if (!input || core::classify_content(input->head()) != core::ContentClass::kJson) return;
+  read_json(path, content);
+  if (content.reading || content.machine) content.dump = {};
 }
 
 class PileReading {
@@ -142,6 +183,7 @@ void PileReading::read_file(std::size_t i) {
   switch (content.kind) {
     case PileKind::kDump:
       content.dump = read_hang_file(path, rank_lists_);
+      if (!content.dump.digest) read_other_json(path, content);
       return;
     case PileKind::kTrace:
       content.trace = read_trace_file(path, TraceLoadRequest{});
@@ -179,8 +221,10 @@ void PileReading::read_lines() {
     const std::size_t before = job_reader.found();
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
-      if (log_reader_.add(line)) content.has_nccl_lines = true;
-      job_reader.add(line);
+      const bool is_nccl = log_reader_.add(line);
+      content.has_nccl_lines = content.has_nccl_lines || is_nccl;
+      // of NCCL's own lines only those of trouble tell something of the job
+      if (!is_nccl || line.text.find("WARN") != line.text.npos) job_reader.add(line);
     }
     content.has_job_lines = job_reader.found() > before;
     if (lines.error()) content.error = *lines.error();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/finding_table.h"
 #include "curve/line_facts.h"
@@ -31,6 +32,8 @@ LinkReader::LinkReader(std::string file) : file_(std::move(file)) {
 LinkReader::~LinkReader() = default;
 
 bool LinkReader::feed(const core::Line& line) {
+  // A line of NCCL is of none of these tools, and a log has millions of them.
+  if (memmem(line.text.data(), line.text.size(), " NCCL INFO ", 11) != nullptr) return false;
   const std::string_view whole = trim(plain_text(line.text, plain_));
   if (whole.empty()) return false;
   const LinkLine own = {whole, strip_prefix(whole).text, line.number, line.ended};
