@@ -18,6 +18,7 @@
 #include "diagnose/hang_logs.h"
 #include "diagnose/job_diagnosis.h"
 #include "diagnose/job_joins.h"
+#include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
 #include "diagnose/log.h"
 #include "diagnose/machine_of_topology.h"
@@ -121,6 +122,8 @@ void judge_traces(Pile& pile, Said& said) {
   add_ranks(report, scratch);
   add_across(report.inputs.traces, AcrossRequest{}, scratch);
   add_killers(report.inputs.traces, scratch);
+  if (const auto loss = diagnose::find_loss(report.ranks))
+    diagnose::explain_loss(*loss, scratch.findings);
   pile.traces.traces = std::move(report.inputs.traces);
   said.take(std::move(scratch));
 }
