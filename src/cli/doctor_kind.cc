@@ -13,6 +13,9 @@ namespace {
 // A log may hold a hole of zeros, or bytes of a crash between its lines.
 bool may_be_damaged_log(std::string_view head) { return head.find(" NCCL ") != head.npos; }
 
+// The root of NCCL's and RCCL's topology XML, perhaps behind a comment.
+bool is_system(std::string_view head) { return head.find("<system") != head.npos; }
+
 }  // namespace
 
 PileKind kind_of(core::Input& input) {
@@ -27,9 +30,9 @@ PileKind kind_of(core::Input& input) {
     case core::ContentClass::kJson:
       return PileKind::kJson;
     case core::ContentClass::kXml:
-      return PileKind::kMachine;
+      return is_system(head) ? PileKind::kMachine : PileKind::kOther;
     case core::ContentClass::kText:
-      return PileKind::kText;
+      return head.starts_with('<') && is_system(head) ? PileKind::kMachine : PileKind::kText;
     case core::ContentClass::kZeros:
     case core::ContentClass::kBinary:
       return may_be_damaged_log(head) ? PileKind::kText : PileKind::kOther;

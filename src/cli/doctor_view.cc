@@ -48,7 +48,7 @@ std::string log_text(const diagnose::JobFacts& facts) {
   std::string text =
       fmt::format("{}, {}", plural(std::max<std::size_t>(1, ranks_of(facts)), "rank"),
                   plural(std::max<std::size_t>(1, log.named_hosts()), "host"));
-  if (!log.versions.empty()) text += ", NCCL " + log.versions.front().text;
+  if (!log.versions.empty()) text += (log.is_rccl() ? ", " : ", NCCL ") + log.versions.front().text;
   for (const nccl::LogFact& network : log.networks) text += ", network " + network.text;
   return text;
 }
@@ -85,22 +85,48 @@ core::KeyValues job_rows(const DoctorReport& report) {
   return rows;
 }
 
-// What the visit found, or what would answer it.
+// What the visit found.
 std::string answer_of(const JobVisit& visit, const diagnose::JobDiagnosis& diagnosis) {
   std::vector<std::string> ids;
   for (const std::size_t finding : visit.findings) {
     const std::string& id = diagnosis.findings[finding].id;
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
-  switch (visit.outcome) {
-    case JobVisit::Outcome::kFound:
-      return shortened(ids, 4);
-    case JobVisit::Outcome::kFine:
-      return ids.empty() ? "nothing found" : "noted: " + shortened(ids, 3);
-    case JobVisit::Outcome::kNotThere:
-      return fmt::format("would show it: {}", visit.question->to_know);
+  if (visit.outcome == JobVisit::Outcome::kFound) return shortened(ids, 4);
+  return ids.empty() ? "nothing found" : "noted: " + shortened(ids, 3);
+}
+
+core::Table visits_table(const std::vector<JobVisit>& visits,
+                         const diagnose::JobDiagnosis& diagnosis) {
+  using Align = core::Column::Align;
+  core::Table table;
+  table.columns = {{"checked", Align::kLeft}, {"question", Align::kLeft}, {"answer", Align::kLeft}};
+  for (const JobVisit& visit : visits)
+    if (visit.outcome != JobVisit::Outcome::kNotThere)
+      table.rows.push_back({outcome_name(visit.outcome), std::string(visit.question->text) + "?",
+                            answer_of(visit, diagnosis)});
+  return table;
+}
+
+// What could not be asked, by what would answer it.
+std::vector<core::Block> missing_blocks(const std::vector<JobVisit>& visits) {
+  std::vector<std::pair<std::string, std::string>> by_source;
+  for (const JobVisit& visit : visits) {
+    if (visit.outcome != JobVisit::Outcome::kNotThere) continue;
+    const std::string question = std::string(visit.question->text) + "?";
+    const auto same = std::find_if(by_source.begin(), by_source.end(), [&](const auto& each) {
+      return each.first == visit.question->to_know;
+    });
+    if (same == by_source.end())
+      by_source.emplace_back(visit.question->to_know, question);
+    else
+      same->second += " " + question;
   }
-  return "";
+  std::vector<core::Block> blocks;
+  for (const auto& [source, questions] : by_source)
+    blocks.emplace_back(
+        core::Paragraph{fmt::format("- not there: {} To know it: {}", questions, source)});
+  return blocks;
 }
 
 std::vector<core::Block> path_blocks(const diagnose::JobDiagnosis& diagnosis) {
@@ -108,12 +134,10 @@ std::vector<core::Block> path_blocks(const diagnose::JobDiagnosis& diagnosis) {
   for (std::size_t i = 0; i < diagnosis.trees.size(); ++i) {
     blocks.emplace_back(
         core::Heading{fmt::format("Path: {}", job_tree_direction(diagnosis.trees[i]))});
-    core::KeyValues rows;
-    for (const JobVisit& visit : diagnosis.paths[i])
-      rows.rows.emplace_back(
-          fmt::format("{:<9}  {}?", outcome_name(visit.outcome), visit.question->text),
-          answer_of(visit, diagnosis));
-    blocks.emplace_back(std::move(rows));
+    if (core::Table table = visits_table(diagnosis.paths[i], diagnosis); !table.rows.empty())
+      blocks.emplace_back(std::move(table));
+    for (core::Block& block : missing_blocks(diagnosis.paths[i]))
+      blocks.push_back(std::move(block));
   }
   return blocks;
 }

@@ -5,25 +5,82 @@
 namespace comm_probe::diagnose {
 namespace {
 
-bool has_machine(const JobFacts& facts) { return !facts.machines.empty(); }
+using topology::SurveyDevice;
+
+template <class Test>
+bool any_machine(const JobFacts& facts, Test test) {
+  return std::any_of(facts.machines.begin(), facts.machines.end(),
+                     [&](const JobMachine& machine) { return test(machine.survey); });
+}
+template <class Test>
+bool any_curve(const JobFacts& facts, Test test) {
+  for (const JudgedReading& reading : facts.curves)
+    if (std::any_of(reading.curves.begin(), reading.curves.end(), test)) return true;
+  return false;
+}
+template <class Test>
+bool any_comm(const JobFacts& facts, Test test) {
+  return std::any_of(facts.log.comms.begin(), facts.log.comms.end(), test);
+}
+
+// Each question is answered only by facts that bear on it: a log over sockets says nothing of
+// GPUDirect RDMA, a table without a reference nothing of what the links should carry.
+bool has_devices(const JobFacts& facts) {
+  return any_machine(facts, [](const topology::Survey& survey) { return !survey.devices.empty(); });
+}
 bool has_machines(const JobFacts& facts) { return facts.machines.size() > 1; }
-bool has_log(const JobFacts& facts) { return facts.has_log(); }
+bool has_gpu_nic_paths(const JobFacts& facts) {
+  return any_machine(facts, [](const topology::Survey& survey) {
+    return std::any_of(survey.roads.begin(), survey.roads.end(), [&](const topology::Road& road) {
+      return survey.device(road.from).kind == SurveyDevice::Kind::kGpu &&
+             survey.device(road.to).kind == SurveyDevice::Kind::kNic;
+    });
+  });
+}
+bool has_ports(const JobFacts& facts) {
+  return any_machine(
+      facts, [](const topology::Survey& survey) { return !survey.facts.rdma_ports.empty(); });
+}
+bool has_host(const JobFacts& facts) {
+  return any_machine(facts,
+                     [](const topology::Survey& survey) { return survey.is_whole_machine(); });
+}
+bool has_ranks(const JobFacts& facts) { return !facts.log.ranks.empty(); }
+bool has_networks(const JobFacts& facts) { return !facts.log.networks.empty(); }
+bool is_rdma(const nccl::LogEdges& edges) {
+  return edges.is_net && !edges.via.starts_with("NET/Socket");
+}
+bool has_gdr(const JobFacts& facts) {
+  return !facts.log.hca_gdr.empty() || !facts.log.pair_gdr.empty() ||
+         any_comm(facts, [](const nccl::LogComm& comm) {
+           return std::any_of(comm.edges.begin(), comm.edges.end(), is_rdma);
+         });
+}
+bool has_nic_lists(const JobFacts& facts) {
+  return std::any_of(facts.log.nic_lists.begin(), facts.log.nic_lists.end(),
+                     [](const nccl::LogNicList& list) { return !list.is_socket; });
+}
 bool has_dumps(const JobFacts& facts) { return facts.dumps != nullptr; }
 bool has_lines(const JobFacts& facts) { return facts.has_log() || !facts.lines.logs.empty(); }
 bool has_traces(const JobFacts& facts) { return !facts.traces.empty(); }
-bool has_curves(const JobFacts& facts) {
-  return std::any_of(facts.curves.begin(), facts.curves.end(),
-                     [](const JudgedReading& reading) { return !reading.curves.empty(); });
+bool has_reference(const JobFacts& facts) {
+  return any_curve(facts, [](const JudgedCurve& judged) { return judged.expectation.has_value(); });
+}
+bool has_wrong_column(const curve::Row& row) {
+  return row.out_of_place && row.out_of_place->wrong.has_value();
+}
+bool has_checked_results(const JobFacts& facts) {
+  return any_curve(facts, [](const JudgedCurve& judged) {
+    return std::any_of(judged.curve->rows.begin(), judged.curve->rows.end(), has_wrong_column);
+  });
 }
 bool has_calls(const JobFacts& facts) {
   return has_dumps(facts) ||
-         (facts.has_log() && std::any_of(facts.log.comms.begin(), facts.log.comms.end(),
-                                         [](const nccl::LogComm& comm) { return comm.calls > 0; }));
+         any_comm(facts, [](const nccl::LogComm& comm) { return comm.calls > 0; });
 }
 bool has_watched_ports(const JobFacts& facts) { return facts.watched_ports > 0; }
 bool has_links(const JobFacts& facts) { return facts.has_link_tests; }
-bool has_results(const JobFacts& facts) { return has_curves(facts) || has_dumps(facts); }
-bool has_network(const JobFacts& facts) { return has_log(facts) || has_watched_ports(facts); }
+bool has_network(const JobFacts& facts) { return has_ranks(facts) || has_watched_ports(facts); }
 
 constexpr const char* kLogs =
     "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,NET,GRAPH,TUNING and keep the output";
@@ -33,7 +90,10 @@ constexpr const char* kDumps =
     "the files that PyTorch writes to TORCH_FR_DUMP_TEMP_FILE (TORCH_FR_BUFFER_SIZE=2000, "
     "TORCH_NCCL_DUMP_ON_TIMEOUT=1)";
 constexpr const char* kCounters = "comm-probe topo check --net --watch 60s on each node";
-constexpr const char* kCurve = "all_reduce_perf -b 8 -e 8G -f 2, on one node and on two";
+constexpr const char* kCurve =
+    "all_reduce_perf -b 8 -e 8G -f 2 on one node and on two, and the hardware: --machine NAME, or "
+    "a "
+    "topology with rates in the pile";
 constexpr const char* kProfile = "torch.profiler traces of every rank, 3 steps after a warm-up";
 constexpr const char* kLink = "nvbandwidth; ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits";
 
@@ -103,17 +163,17 @@ const std::vector<JobQuestion> kQuestions = {
       "curve.misrun",
       "curve.failed-run",
       "nccl.call-refused"},
-     has_log,
+     has_ranks,
      kLogs},
     {JobTree::kStuck, "network", "does the network answer", kErrorIds, has_network, kCounters},
-    {JobTree::kStuck, "direct-path", "may GPUs and NICs talk directly", kDirectIds, has_machine,
-     kTopology},
-    {JobTree::kStuck, "ports", "are all ports up", kPortIds, has_machine, kTopology},
+    {JobTree::kStuck, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
+     has_gpu_nic_paths, kTopology},
+    {JobTree::kStuck, "ports", "are all ports up", kPortIds, has_ports, kTopology},
     {JobTree::kStuck,
      "hardware",
      "do GPUs and NICs report faults",
      {"log.gpu-fault", "topo.*", "link.*"},
-     has_machine,
+     has_devices,
      kTopology},
 
     // Wrong numbers: framework and numerics.
@@ -121,7 +181,7 @@ const std::vector<JobQuestion> kQuestions = {
      "results",
      "are the results of collectives right",
      {"curve.wrong-results", "bench.wrong-results", "job.wrong-results"},
-     has_results,
+     has_checked_results,
      "all_reduce_perf -c 1, and once more with NCCL_P2P_DISABLE=1"},
     {JobTree::kWrong,
      "arguments",
@@ -138,24 +198,24 @@ const std::vector<JobQuestion> kQuestions = {
 
     // Slow: from the bottom up.
     {JobTree::kSlow, "hardware", "are GPUs, NVLinks, slots and NICs what they should be",
-     kMachineIds, has_machine, kTopology},
+     kMachineIds, has_devices, kTopology},
     {JobTree::kSlow,
      "alike",
      "are the machines alike",
      {"topo.diff-*", "job.machines-*"},
      has_machines,
      kTopology},
-    {JobTree::kSlow, "direct-path", "may GPUs and NICs talk directly", kDirectIds, has_machine,
-     kTopology},
+    {JobTree::kSlow, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
+     has_gpu_nic_paths, kTopology},
     {JobTree::kSlow,
      "host",
      "does the host leave NCCL's threads enough",
      {"topo.cpu-*", "topo.host-*", "topo.shm-*", "topo.memlock-low", "link.cpu-quota",
       "topo.numa-*"},
-     has_machine,
+     has_host,
      kTopology},
     {JobTree::kSlow, "ports", "are ports up, at their rate, and on the right GID", kPortIds,
-     has_machine, kTopology},
+     has_ports, kTopology},
     {JobTree::kSlow,
      "counters",
      "do counters of the network rise",
@@ -173,32 +233,32 @@ const std::vector<JobQuestion> kQuestions = {
      "does NCCL use the fast network",
      {"log.tcp-*", "log.wrong-provider", "log.rdma-devices-missing", "log.networks-differ",
       "log.host-memory-fallback", "log.no-interface", "job.network-*"},
-     has_log,
+     has_networks,
      kLogs},
     {JobTree::kSlow,
      "gdr",
      "does data go from GPU to NIC without host memory",
      {"log.gdr-*", "log.possible-peermem", "job.gdr-*"},
-     has_log,
+     has_gdr,
      kLogs},
     {JobTree::kSlow,
      "nics",
      "does NCCL use all NICs, each GPU its own",
      {"log.nics-*", "log.hca-prefix", "log.node-split", "log.no-nic-path", "job.nic*",
       "topo.nic-*"},
-     has_log,
+     has_nic_lists,
      kLogs},
     {JobTree::kSlow,
      "settings",
      "does a setting hold it back",
      {"nccl.*", "log.settings-differ", "log.plan-*", "log.pci-speed-*", "job.setting*"},
-     has_log,
+     has_ranks,
      kLogs},
     {JobTree::kSlow,
      "benchmark",
      "did the benchmark reach what the links carry",
      {"curve.*", "job.gap"},
-     has_curves,
+     has_reference,
      kCurve},
     {JobTree::kSlow,
      "framework",
