@@ -20,6 +20,7 @@
 #include "diagnose/job_joins.h"
 #include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
+#include "diagnose/job_settings.h"
 #include "diagnose/log.h"
 #include "diagnose/machine_of_topology.h"
 #include "diagnose/topo.h"
@@ -190,6 +191,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   const torch::JobLines lines = without_nccl_lines(pile->lines);
   if (pile->log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
     said.take(diagnose::judge_log(pile->log, lines));
+  said.take(diagnose::judge_log_settings(pile->log));
   judge_traces(*pile, said);
   const bool has_link_tests =
       std::any_of(pile->readings.begin(), pile->readings.end(),

@@ -99,6 +99,18 @@ void drop_proven(std::vector<Finding>& findings) {
   std::erase_if(findings, [&](const Finding& finding) { return proven.contains(finding.id); });
 }
 
+// A setting that holds back is a fault only where something is held back: clouds recommend some of
+// them, and healthy jobs run with them.
+void excuse_settings(bool has_gap, std::vector<Finding>& findings) {
+  const bool is_slow = has_gap || any(findings, "curve.plateau-*") ||
+                       any(findings, "curve.latency-high") ||
+                       any(findings, "curve.below-nccl-model") || any(findings, "trace.slow-link");
+  if (is_slow) return;
+  for (Finding& finding : findings)
+    if (takes("nccl.env-*", finding.id) && finding.severity == Severity::kWarning)
+      finding.severity = Severity::kInfo;
+}
+
 // What ranks like the most severe of what it explains.
 struct Weighed {
   Finding finding = {};
@@ -200,6 +212,7 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
   if (diagnosis.gap) explain_gap(*diagnosis.gap, found);
   drop_proven(found);
+  excuse_settings(diagnosis.gap.has_value(), found);
   diagnosis.trees = trees_of(facts, found);
   diagnosis.findings = ranked(weigh(std::move(found), diagnosis.trees.front()));
   for (const JobTree tree : diagnosis.trees)
