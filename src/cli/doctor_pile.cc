@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -21,6 +22,15 @@ namespace comm_probe::cli {
 namespace {
 
 using core::Result;
+
+// A program quotes the messages that it looks for: its text is no log of a job.
+bool is_source_code(const std::string& path) {
+  constexpr std::array<std::string_view, 14> kEndings = {".py",  ".cc", ".cpp",   ".c",    ".h",
+                                                         ".hpp", ".cu", ".cuh",   ".js",   ".ts",
+                                                         ".go",  ".rs", ".ipynb", ".cmake"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](std::string_view ending) { return path.ends_with(ending); });
+}
 
 // What one file gave, beside its lines.
 struct Content {
@@ -161,7 +171,7 @@ class PileReading {
       content.error = *error;
       return;
     }
-    content.kind = kind_of(*input);
+    content.kind = is_source_code(files_[i]) ? PileKind::kOther : kind_of(*input);
   }
   void read_file(std::size_t i);
   void read_lines();

@@ -1,6 +1,7 @@
 // How far is the measured bandwidth from what it should be, and which of the findings accounts for
 // how much of that? The expectation is, best first: that of the curve's own reference (a machine or
-// links that were named), the ports that the pile shows for its nodes, the best run of the same
+// links that were named), the ports that the pile shows for its nodes, a tenth of what one node
+// alone reaches (a single NIC gives 1/8 to 1/10 of that, golden GB-02a), the best run of the same
 // kind in the pile.
 //
 //   gap = expected - observed        explains = expected - max(observed, lowest share * expected)
