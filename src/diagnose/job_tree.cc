@@ -80,7 +80,12 @@ bool has_calls(const JobFacts& facts) {
 }
 bool has_watched_ports(const JobFacts& facts) { return facts.watched_ports > 0; }
 bool has_links(const JobFacts& facts) { return facts.has_link_tests; }
-bool has_network(const JobFacts& facts) { return has_ranks(facts) || has_watched_ports(facts); }
+bool has_network(const JobFacts& facts) {
+  return has_watched_ports(facts) || any_comm(facts, [](const nccl::LogComm& comm) {
+           return std::any_of(comm.edges.begin(), comm.edges.end(),
+                              [](const nccl::LogEdges& edges) { return edges.is_net; });
+         });
+}
 
 constexpr const char* kLogs =
     "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,NET,GRAPH,TUNING and keep the output";

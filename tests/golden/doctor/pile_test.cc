@@ -1,0 +1,199 @@
+// What `doctor` does with a pile as such: every file recognised by content and read once, damaged
+// ones named without losing the others, files of no use listed once, the verdict independent of
+// names and order; --why and --json as docs/doctor.md says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+// A log of four ranks on two nodes that goes over TCP although a fabric is there.
+std::string tcp_log() {
+  std::string log;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string gpu = std::to_string(rank % 2);
+    const std::string prefix = "node0" + std::to_string(1 + rank / 2) + ":" +
+                               std::to_string(4000 + rank) + ":" + std::to_string(5000 + rank) +
+                               " [" + gpu + "] NCCL INFO ";
+    const std::string comm =
+        prefix + "comm 0x55c6d68d7b2" + std::to_string(rank) + " rank " + std::to_string(rank);
+    const std::string device = " nranks 4 cudaDev " + gpu + " nvmlDev " + gpu + " busId " +
+                               std::to_string(rank % 2 + 7) + "000 commId 0x915ebc8c87363555 - ";
+    log += prefix + "NCCL version 2.20.5+cuda12.4\n";
+    log +=
+        prefix + "NET/Plugin : No plugin found (libnccl-net.so), using internal implementation\n";
+    log += prefix + "NET/IB : No device found.\n";
+    log += prefix + "NET/Socket : Using [0]hsn0:192.0.2." + std::to_string(rank) + "<0>\n";
+    log += prefix + "Using network Socket\n";
+    log += comm + device + "Init START\n";
+    log += comm + " nRanks 4 nNodes 2 localRanks 2 localRank " + gpu + " MNNVL 0\n";
+    log += comm + device + "Init COMPLETE\n";
+  }
+  return log;
+}
+
+// busbw of all_reduce as nccl-tests prints it.
+std::string table(int ranks, int nodes, double busbw, int wrong = 0) {
+  std::string text =
+      "# nThread 1 nGpus 1 minBytes 33554432 maxBytes 1073741824 step: 2(factor) warmup iters: 5 "
+      "iters: 20 agg iters: 1 validation: 1 graph: 0\n#\n# Using devices\n";
+  char line[256];
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::snprintf(
+        line, sizeof line,
+        "#  Rank %2d Group  0 Pid %6d on     node%02d device %2d [0x%02x] NVIDIA H100 80GB "
+        "HBM3\n",
+        rank, 4000 + rank, 1 + rank * nodes / ranks, rank % (ranks / nodes),
+        16 + rank % (ranks / nodes));
+    text += line;
+  }
+  text +=
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   algbw   busbw #wrong\n";
+  for (double bytes = 33554432; bytes <= 1073741824; bytes *= 2) {
+    const double factor = 2.0 * (ranks - 1) / ranks;
+    const double us = bytes * factor / busbw / 1e3 + 1;
+    const double algbw = bytes / us / 1e3;
+    std::snprintf(line, sizeof line,
+                  "%12.0f %13.0f     float     sum      -1 %8.1f %7.2f %7.2f %6d %8.1f %7.2f %7.2f "
+                  "%6d\n",
+                  bytes, bytes / 4, us, algbw, algbw * factor, wrong, us, algbw, algbw * factor,
+                  wrong);
+    text += line;
+  }
+  return text + "# Out of bounds values : " + std::to_string(wrong) + (wrong ? " FAILED" : " OK") +
+         "\n# Avg bus bandwidth    : 1\n";
+}
+
+class Pile : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("comm-probe-pile-" + std::to_string(getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string put(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+  BinaryRun doctor(std::vector<std::string> words) {
+    words.insert(words.begin(), "doctor");
+    return run_binary(words);
+  }
+  json told(std::vector<std::string> words) {
+    words.push_back("--json");
+    const BinaryRun run = doctor(words);
+    json document = json::parse(run.out, nullptr, false);
+    EXPECT_TRUE(document.is_object()) << run;
+    return document;
+  }
+  std::string folder() const { return folder_.string(); }
+
+ private:
+  fs::path folder_ = {};
+};
+
+TEST_F(Pile, NamesAndOrderDoNotMatter) {
+  const std::string log = put("x.bin", tcp_log());
+  const std::string slow = put("7", table(4, 2, 1.2));
+  const std::string fast = put("notes.md", table(2, 1, 370));
+  for (const auto& files : {std::vector{log, slow, fast}, std::vector{fast, slow, log}}) {
+    const json document = told(files);
+    ASSERT_FALSE(document["findings"].empty()) << document.dump(1);
+    EXPECT_EQ(document["findings"][0]["id"], "log.tcp-fallback") << document.dump(1);
+    EXPECT_EQ(document["inputs"].size(), 3u);
+    EXPECT_TRUE(document["result"]["unrecognised"].empty());
+  }
+}
+
+// What it should be is a tenth of one node's 370 GB/s; 1.2 GB/s are reached: 35.8 are missing.
+TEST_F(Pile, TheCauseSaysHowMuchOfTheGapItExplains) {
+  const json document = told({put("nccl.log", tcp_log()), put("two.txt", table(4, 2, 1.2)),
+                              put("one.txt", table(2, 1, 370))});
+  const json& cause = document["findings"][0];
+  ASSERT_TRUE(cause.contains("explains")) << cause.dump(1);
+  EXPECT_NEAR(cause["explains"]["value"].get<double>(), 35.8, 0.4);
+  EXPECT_EQ(cause["explains"]["unit"], "GB/s");
+  const json& gap = document["result"]["gap"];
+  EXPECT_NEAR(gap["expected_GBps"].get<double>(), 37, 0.2);
+  EXPECT_NEAR(gap["observed_GBps"].get<double>(), 1.2, 0.02);
+  const auto symptom = std::find_if(document["findings"].begin(), document["findings"].end(),
+                                    [](const json& finding) { return finding["id"] == "job.gap"; });
+  ASSERT_NE(symptom, document["findings"].end());
+  EXPECT_THAT((*symptom)["summary"].get<std::string>(), HasSubstr("explained by log.tcp-fallback"));
+}
+
+TEST_F(Pile, ADamagedFileIsNamedAndTheOthersAreRead) {
+  put("nccl.log", tcp_log());
+  put("cut.log.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x0b", 11));
+  put("core.4711", std::string(4096, '\x7f'));
+  put("photo.png", "\x89PNG\r\n\x1a\n");
+  const json document = told({folder()});
+  EXPECT_EQ(document["findings"][0]["id"], "log.tcp-fallback");
+  EXPECT_EQ(document["result"]["unrecognised"].size(), 2u) << document["result"].dump(1);
+  std::string caveats;
+  for (const json& caveat : document["caveats"]) caveats += caveat.dump();
+  EXPECT_THAT(caveats, HasSubstr("cut.log.gz"));
+  EXPECT_EQ(caveats.find("core.4711"), caveats.rfind("core.4711")) << "listed once";
+}
+
+TEST_F(Pile, OfAPileWithoutArtifactsNothingIsSaid) {
+  put("train.py", "raise RuntimeError('Killed by signal 9: out of memory')\n");
+  put("README", "how to run this\n");
+  const BinaryRun run = doctor({folder()});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_THAT(run.err, HasSubstr("expected logs"));
+  EXPECT_EQ(doctor({folder() + "/absent"}).status, 2);
+}
+
+TEST_F(Pile, OneTextMayHoldAllOfIt) {
+  const json document =
+      told({put("ticket.txt", "dear all,\n" + tcp_log() + "\n" + table(4, 2, 1.2))});
+  ASSERT_EQ(document["inputs"].size(), 1u);
+  EXPECT_EQ(document["inputs"][0]["kind"], "nccl-log, nccl-tests");
+  EXPECT_EQ(document["findings"][0]["id"], "log.tcp-fallback");
+}
+
+TEST_F(Pile, WrongNumbersAreNeverTheNetworksFault) {
+  const json document = told({put("run.txt", table(8, 1, 400, 17))});
+  EXPECT_EQ(document["result"]["symptoms"][0], "wrong");
+  EXPECT_EQ(document["findings"][0]["id"], "curve.wrong-results");
+  for (const json& finding : document["findings"]) EXPECT_NE(finding["layer"], "rdma");
+}
+
+TEST_F(Pile, WhyTellsWhatWasFineAndWhatWasNotThere) {
+  const BinaryRun run = doctor({put("nccl.log", tcp_log()), "--why"});
+  EXPECT_THAT(run.out, HasSubstr("found    does NCCL use the fast network?"));
+  EXPECT_THAT(run.out, HasSubstr("- not there: are GPUs, NVLinks, slots and NICs"));
+  // sockets say nothing of GPUDirect RDMA: that is not fine
+  EXPECT_EQ(run.out.find("fine     does data go from GPU to NIC"), std::string::npos) << run.out;
+  const json document = told({put("nccl.log", tcp_log())});
+  for (const json& visit : document["result"]["path"]) {
+    EXPECT_THAT((std::vector<std::string>{"found", "fine", "not there"}),
+                testing::Contains(visit["outcome"].get<std::string>()));
+    EXPECT_EQ(visit["tree"], "slow");
+  }
+}
+
+TEST_F(Pile, AHealthyTableAloneIsQuiet) {
+  EXPECT_EQ(doctor({put("run.txt", table(8, 1, 460))}).status, 0);
+}
+
+}  // namespace
+}  // namespace comm_probe::test
