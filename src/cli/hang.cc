@@ -8,6 +8,7 @@
 #include "cli/hang_view.h"
 #include "cli/subcommands.h"
 #include "diagnose/hang_logs.h"
+#include "diagnose/wrong_numbers.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -59,6 +60,8 @@ int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs>
   if (const auto finding = diagnose::finding_of(judgement.verdict))
     document.findings.push_back(*finding);
   for (core::Finding& finding : diagnose::findings_beside(judgement.verdict, job, inputs->lines))
+    document.findings.push_back(std::move(finding));
+  for (core::Finding& finding : diagnose::judge_completed_types(job).findings)
     document.findings.push_back(std::move(finding));
   document.verdict = verdict_line(job, judgement.verdict);
   document.result["verdict"] = verdict_json(job, judgement.verdict);

@@ -11,6 +11,7 @@
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/wrong_numbers.h"
 #include "nccl/readers/debug_log_reader.h"
 
 namespace comm_probe::cli {
@@ -27,6 +28,7 @@ struct LogRequest {
 struct LogInputs {
   nccl::DebugLog log = {};
   torch::JobLines job = {};
+  torch::NumberLines numbers = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
@@ -54,26 +56,32 @@ class LogReading {
     if (!may_be_log(*input)) return no_log(input->name(), *input);
     reader_.begin_file(input->name());
     job_reader_.begin_file(input->name());
-    const std::size_t before = job_reader_.found();
+    number_reader_.begin_file(input->name());
+    const std::size_t before = job_reader_.found() + number_reader_.found();
     zero_lines_.push_back(0);
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
       if (line.text.find('\0') != std::string_view::npos) ++zero_lines_.back();
-      if (!reader_.add(line)) job_reader_.add(line);
+      if (reader_.add(line)) continue;
+      job_reader_.add(line);
+      number_reader_.add(line);
     }
-    tells_of_job_.push_back(job_reader_.found() > before);
+    tells_of_job_.push_back(job_reader_.found() + number_reader_.found() > before);
     return lines.error();
   }
   std::size_t files() const { return tells_of_job_.size(); }
-  // It has lines of PyTorch or the kernel that tell of a failure, or a Python traceback.
+  // It has lines of PyTorch or the kernel that tell of a failure, a Python traceback, or losses and
+  // norms of a training.
   bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
   std::size_t zero_lines(std::size_t file) const { return zero_lines_[file]; }
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
+  torch::NumberLines finish_numbers() { return number_reader_.finish(); }
 
  private:
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
+  torch::NumberLineReader number_reader_;
   std::vector<bool> tells_of_job_ = {};
   std::vector<std::size_t> zero_lines_ = {};
 };
@@ -108,6 +116,7 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   }
   inputs.log = reading.finish();
   inputs.job = reading.finish_job();
+  inputs.numbers = reading.finish_numbers();
   std::size_t zero_lines = 0;  // of logs; a dump beside them is full of zeros
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
@@ -146,6 +155,8 @@ int show_log(const Shell& shell, const LogRequest& request) {
   document.inputs = inputs->records;
   document.caveats = inputs->caveats;
   diagnose::Judgement judgement = diagnose::judge_log(inputs->log, inputs->job);
+  judgement.add(diagnose::judge_numbers(inputs->numbers));
+  judgement.add(diagnose::judge_algorithms(inputs->log));
   document.verdict = diagnose::log_verdict(inputs->log, judgement);
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),

@@ -13,6 +13,7 @@
 #include "cli/trace_report.h"
 #include "cli/trace_timeline.h"
 #include "core/parallel.h"
+#include "diagnose/wrong_numbers.h"
 #include "report/timeline_page.h"
 
 namespace comm_probe::cli {
@@ -54,6 +55,16 @@ struct Told {
   std::vector<diagnose::KillerUse> killers = {};
 };
 
+void add_touched_tensors(const std::vector<torch::Trace>& traces, core::Document& document) {
+  std::vector<diagnose::Judgement> judged(traces.size());
+  core::for_each_index(
+      traces.size(), [&](std::size_t i) { judged[i] = diagnose::judge_touched_tensors(traces[i]); },
+      1);
+  for (diagnose::Judgement& judgement : judged)
+    for (core::Finding& finding : judgement.findings)
+      document.findings.push_back(std::move(finding));
+}
+
 Told tell(TraceReport& report, const AcrossRequest& across) {
   Told told;
   core::Document& document = told.document;
@@ -64,6 +75,7 @@ Told tell(TraceReport& report, const AcrossRequest& across) {
   add_ranks(report, document);
   told.clocks = add_across(report.inputs.traces, across, document);
   told.killers = add_killers(report.inputs.traces, document);
+  add_touched_tensors(report.inputs.traces, document);
   return told;
 }
 

@@ -40,7 +40,8 @@ std::vector<const FindingEntry*> all_findings() {
   std::vector<const FindingEntry*> all;
   for (const auto part : {curve_findings(), bench_findings(), link_findings(), hang_findings(),
                           topo_findings(), nccl_findings(), plan_findings(), log_findings(),
-                          trace_across_findings(), trace_killer_findings(), job_findings()})
+                          trace_across_findings(), trace_killer_findings(), job_findings(),
+                          wrong_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

@@ -11,13 +11,18 @@ constexpr auto kInfo = Severity::kInfo;
 
 constexpr std::array kFindings = {
     FindingEntry{
-        "curve.wrong-results", kError, Layer::kHardware,
+        "curve.wrong-results", kError, Layer::kApplication,
         "the benchmark compared results and found wrong elements",
-        "data corruption on the way (GPU memory, NIC, PCIe, GPUDirect ordering), a patched "
-        "library, "
-        "or in-network reduction that is not exact; the times are worthless until it is found",
-        "run again with -c 1 on half of the nodes until one node or pair is left; then with "
-        "NCCL_NET_GDR_LEVEL=0 and NCCL_ALGO=Ring to tell the path; look at dmesg for Xid and AER"},
+        "not the network: InfiniBand and RoCE check every packet and send a damaged one again. "
+        "What "
+        "remains is (1) software that adds differently: a mixed or patched library, NCCL_PROTO="
+        "LL128 forced on links that do not keep its order, half or fp8 compared too strictly; (2) "
+        "peer copies that a host breaks (ACS, IOMMU, driver); (3) one GPU or its memory. The times "
+        "are worthless until it is found",
+        "run the same sizes again: the same elements wrong each time is software, others each time "
+        "a device. -d int32 adds exactly: right there means arithmetic. Right with NCCL_PROTO="
+        "Simple: the protocol; right with NCCL_P2P_DISABLE=1: peer copies of a host (comm-probe "
+        "topo check); wrong on one host alone: that host (dmesg for Xid and ECC, one GPU fewer)"},
     FindingEntry{"curve.failed-run", kError, Layer::kApplication,
                  "the benchmark stopped with an error before it finished",
                  "NCCL could not set up or lost a connection, a CUDA call failed, or a process was "

@@ -58,7 +58,7 @@ const std::vector<Topic>& topics() {
         {"comm-probe log FILE", {}},
         {"comm-probe trace PATH", {}}}},
       {"network-paths",
-       "TCP, RDMA, RDMA with GPUDirect: what differs, and why is GPUDirect needed at 400 Gb/s?",
+       "TCP, RDMA, RDMA with GPUDirect: what differs, and why GPUDirect at 400 Gb/s?",
        {{"The three ways out of a GPU",
          "TCP: the GPU copies into host memory, the CPU copies into a socket buffer, the NIC "
          "fetches it from there: 2 copies and 4 accesses to host memory per byte on each end, and "

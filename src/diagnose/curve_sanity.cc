@@ -117,7 +117,11 @@ void wrong_results(const CurveFacts& facts, Judgement& out) {
   finding.expected = {{0, "wrong elements", core::Basis::kComputed, "the sum of known inputs"}};
   finding.observed = {{wrong, "wrong elements", core::Basis::kRead, curve.file}};
   finding.evidence = std::move(evidence);
-  finding.next = {"repeat with -c 1 on half of the ranks, then with NCCL_NET_GDR_LEVEL=0"};
+  finding.next = {
+      "the same run with -d int32 (adds exactly), then NCCL_PROTO=Simple, then "
+      "NCCL_P2P_DISABLE=1: the first that is right names the side",
+      "each host alone: all_reduce_perf -c 1 -g 8; on a wrong one dmesg | grep -i xid, "
+      "comm-probe topo check"};
   out.findings.push_back(std::move(finding));
 }
 

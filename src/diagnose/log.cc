@@ -122,7 +122,9 @@ std::string log_verdict(const DebugLog& log, const Judgement& judgement) {
       judgement.findings.begin(), judgement.findings.end(),
       [](const core::Finding& a, const core::Finding& b) { return a.severity < b.severity; });
   if (worst == judgement.findings.end() || worst->severity == core::Severity::kInfo)
-    return fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
+    return log.nccl_lines == 0
+               ? std::string("nothing wrong found; no line of NCCL")
+               : fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
   std::string meaning(core::find_finding(worst->id)->meaning);
   if (meaning.ends_with('.')) meaning.pop_back();
   // the word of a sentence, not a name: "PyTorch's", "NCCL"

@@ -217,6 +217,9 @@ void judge_disagreements(const DebugLog& log, const LogComm& comm, const CommRan
                                       [](const auto& a, const auto& b) { return a.call < b.call; });
   Finding finding = log_finding(log, "log.ranks-disagree", "", first->at);
   say_who(comm, of, *first, finding);
+  if (first->what == "datatype" || first->what == "reduction")
+    finding.summary +=
+        "; NCCL does not compare it: where the sizes fit the call ends with wrong numbers";
   finding.evidence.push_back(log_evidence(log, first->other_at));
   finding.confidence = Confidence::kCertain;
   finding.next = {"TORCH_DISTRIBUTED_DEBUG=DETAIL"};

@@ -154,7 +154,7 @@ struct LogChoice {
 // One collective call number that ranks disagree about.
 struct LogDisagreement {
   std::uint64_t call = 0;  // opCount
-  std::string what = {};   // "function", "count", "datatype", "root"
+  std::string what = {};   // "function", "count", "datatype", "reduction", "root"
   int rank = -1;           // the first that differs
   std::string said = {};
   std::string others = {};

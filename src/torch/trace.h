@@ -97,6 +97,17 @@ struct CollectiveCall {
   std::int64_t size_elements(std::size_t group_size) const;
 };
 
+// A host op names the address of a tensor ("Input Tensors start"); most traces record none.
+struct TensorUse {
+  std::int64_t start = 0;  // of the op
+  std::int64_t end = 0;
+  std::uint64_t address = 0;
+  NameId name = 0;
+  std::uint32_t collective = kNone;  // in Trace::collectives, of record_param_comms
+  std::uint16_t thread = 0;
+  bool is_output = false;
+};
+
 struct TraceGroup {
   std::string name = {};
   std::string description = {};  // "default_pg", "mesh_tp"; empty or "undefined": none
@@ -197,6 +208,7 @@ struct Trace {
   std::vector<PythonFrame> frames = {};
   std::vector<SyncRow> syncs = {};
   std::vector<CollectiveCall> collectives = {};
+  std::vector<TensorUse> tensor_uses = {};
   std::vector<Step> steps = {};  // set by find_steps()
   TraceLosses losses = {};
 

@@ -42,7 +42,7 @@ class LogBuilder {
   };
   struct Call {
     std::string function = {};
-    std::int64_t count = 0, datatype = 0, root = 0;
+    std::int64_t count = 0, datatype = 0, reduction = 0, root = 0;
     int rank = -1;
     LogPlace at = {};
   };

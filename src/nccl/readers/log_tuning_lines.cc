@@ -1,6 +1,7 @@
 // The tuning table, the choice of each call, the calls themselves.
 #include <algorithm>
 
+#include "nccl/call.h"
 #include "nccl/readers/log_builder.h"
 
 namespace comm_probe::nccl {
@@ -159,6 +160,8 @@ bool LogBuilder::read_call(std::string_view function, LogScan scan) {
   if (!count.behind(" count ") && !(count = scan).behind(" acc ")) return true;
   call.count = count.number().value_or(-1);
   call.datatype = count.behind(" datatype ") ? count.number().value_or(-1) : -1;
+  LogScan reduction = count;
+  call.reduction = reduction.behind(" op ") ? reduction.number().value_or(-1) : -1;
   call.root = count.behind(" root ") ? count.number().value_or(-1) : -1;
   const auto pointer = count.hex_after(" comm ");
   if (!pointer) return true;
@@ -208,6 +211,24 @@ void LogBuilder::check_order(std::uint64_t number, const LogRank& rank) {
   order_of_orders_.pop_front();
 }
 
+namespace {
+
+std::string plain_number(std::int64_t value) { return std::to_string(value); }
+
+// NCCL prints the numbers of ncclDataType_t and ncclRedOp_t, which DataType and Reduction follow.
+std::string type_name(std::int64_t number) {
+  constexpr auto kLast = static_cast<std::int64_t>(DataType::kFloat8);
+  return number >= 0 && number <= kLast ? data_type_name(static_cast<DataType>(number))
+                                        : std::to_string(number);
+}
+std::string operator_name(std::int64_t number) {
+  constexpr auto kLast = static_cast<std::int64_t>(Reduction::kAvg);
+  return number >= 0 && number <= kLast ? reduction_name(static_cast<Reduction>(number))
+                                        : std::to_string(number);
+}
+
+}  // namespace
+
 // Calls of a group share a number: they are told apart by their order.
 void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& rank) {
   RankState& state = rank_states_[index(thread_->rank)];
@@ -234,20 +255,22 @@ void LogBuilder::check_call(const Call& call, std::uint64_t number, LogRank& ran
   if (other.rank == rank.rank) return;
   // Nearly all calls agree: the places are copied only for those that do not.
   LogDisagreement differs = {number, "", rank.rank, "", "", other.rank, {}, {}};
-  const auto compare = [&](const char* what, std::int64_t a, std::int64_t b) {
+  const auto compare = [&](const char* what, std::int64_t a, std::int64_t b,
+                           std::string (*name)(std::int64_t)) {
     if (!differs.what.empty() || a == b) return;
     differs.what = what;
-    differs.said = std::to_string(a);
-    differs.others = std::to_string(b);
+    differs.said = name(a);
+    differs.others = name(b);
   };
   if (call.function != other.function) {
     differs.what = "function";
     differs.said = call.function;
     differs.others = other.function;
   }
-  compare("count", call.count, other.count);
-  compare("datatype", call.datatype, other.datatype);
-  compare("root", call.root, other.root);
+  compare("count", call.count, other.count, plain_number);
+  compare("datatype", call.datatype, other.datatype, type_name);
+  compare("reduction", call.reduction, other.reduction, operator_name);
+  compare("root", call.root, other.root, plain_number);
   if (differs.what.empty()) return;
   differs.at = here();
   differs.other_at = other.at;

@@ -141,7 +141,8 @@ void TraceBuilder::add_call(const TraceEvent& event) {
 
 void TraceBuilder::add_host_op(const TraceEvent& event, bool is_annotation) {
   const HostKind kind = host_kind(event.name.text, is_annotation);
-  if (kind == HostKind::kOther) return;
+  const bool has_tensors = event.has(Arg::kInStart) || event.has(Arg::kOutStart);
+  if (kind == HostKind::kOther && !has_tensors) return;
   const auto times = times_of(event);
   if (!times) return;
   HostOp op{times->start, times->end, unsigned_of(event.arg(Arg::kExternalId))};
@@ -157,7 +158,25 @@ void TraceBuilder::add_host_op(const TraceEvent& event, bool is_annotation) {
     trace_.rank = rank;
     trace_.rank_source = RankSource::kCollective;
   }
-  trace_.host_ops.push_back(op);
+  if (has_tensors) add_tensors(event, op);
+  if (kind != HostKind::kOther) trace_.host_ops.push_back(op);
+}
+
+// "[140310263431168]", "0x7f9c00000000", "[0x7f9c00000000, 0x7f9c00400000]"
+void TraceBuilder::add_tensors(const TraceEvent& event, const HostOp& op) {
+  for (const Arg arg : {Arg::kInStart, Arg::kOutStart}) {
+    std::string_view text = event.arg(arg).text;
+    while (!text.empty()) {
+      const std::size_t begin = text.find_first_not_of("[]\", ");
+      if (begin == std::string_view::npos) break;
+      const std::string_view word = text.substr(begin, text.find_first_of("]\", ", begin) - begin);
+      const auto address = parse_integer(word);
+      if (address && *address > 0)
+        trace_.tensor_uses.push_back({op.start, op.end, static_cast<std::uint64_t>(*address),
+                                      op.name, op.collective, op.thread, arg == Arg::kOutStart});
+      text.remove_prefix(begin + word.size());
+    }
+  }
 }
 
 void TraceBuilder::add_sync(const TraceEvent& event) {
@@ -341,6 +360,7 @@ void TraceBuilder::add_base_time() {
   shift(trace_.gpu_ops);
   shift(trace_.calls);
   shift(trace_.host_ops);
+  shift(trace_.tensor_uses);
   shift(trace_.frames);
   shift(trace_.syncs);
   if (trace_.window_end == 0) return;

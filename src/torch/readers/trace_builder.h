@@ -42,6 +42,7 @@ class TraceBuilder {
   void add_gpu_op(const TraceEvent& event);
   void add_call(const TraceEvent& event);
   void add_host_op(const TraceEvent& event, bool is_annotation);
+  void add_tensors(const TraceEvent& event, const HostOp& op);
   void add_sync(const TraceEvent& event);
   void add_frame(const TraceEvent& event);
   void add_window(const TraceEvent& event);

@@ -59,6 +59,10 @@ constexpr std::pair<std::string_view, Arg> kArgNames[] = {
     {"Seq", Arg::kSeq},
     {"Comms Id", Arg::kCommsId},
     {"Is asynchronized op", Arg::kAsync},
+    {"Input Tensors start", Arg::kInStart},
+    {"In tensors start", Arg::kInStart},
+    {"Output Tensors start", Arg::kOutStart},
+    {"Out tensors start", Arg::kOutStart},
 };
 
 // Rows of kArgNames by the length of their text: a key is compared with one or two of them.

@@ -60,8 +60,10 @@ enum class Arg : std::uint8_t {
   kSeq,
   kCommsId,
   kAsync,
+  kInStart,  // addresses of tensors
+  kOutStart,
 };
-inline constexpr std::size_t kArgs = static_cast<std::size_t>(Arg::kAsync) + 1;
+inline constexpr std::size_t kArgs = static_cast<std::size_t>(Arg::kOutStart) + 1;
 
 struct TraceEvent {
   char phase = 0;
