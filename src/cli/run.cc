@@ -101,6 +101,8 @@ int run(const Shell& shell, const RunOptions& options) {
   RunFacts facts;
   facts.host = topology::read_host(core::Host::real());
   facts.is_acceptance = options.is_acceptance;
+  if (options.is_acceptance)
+    if (auto survey = topology::survey_of(core::Host::real())) facts.survey = std::move(*survey);
   if (!options.contrast.empty()) {
     const auto contrast = contrast_of(options.contrast);
     if (!contrast) return shell.fail(contrast.error());

@@ -9,6 +9,7 @@
 #include "cli/ledger_view.h"
 #include "core/units.h"
 #include "diagnose/links.h"
+#include "diagnose/node_acceptance.h"
 #include "model/advice.h"
 #include "model/closed_form.h"
 
@@ -138,13 +139,31 @@ core::Table accept_table(const std::vector<Check>& checks) {
   return table;
 }
 
+// Why a line is not decided, and what would decide it.
+core::KeyValues open_checks(const std::vector<Check>& checks) {
+  core::KeyValues rows;
+  for (const Check& check : checks)
+    if (!check.why.empty()) rows.rows.emplace_back(check.name, check.why);
+  return rows;
+}
+
+// What a cluster asks of its nodes first, then what was measured here.
+std::vector<Check> all_checks(const RunFacts& facts) {
+  std::vector<Check> checks;
+  if (facts.survey) checks = diagnose::node_acceptance(*facts.survey);
+  for (Check& check : diagnose::acceptance(facts.host, facts.steps))
+    checks.push_back(std::move(check));
+  return checks;
+}
+
 Json accept_json(const std::vector<Check>& checks) {
   Json array = Json::array();
   for (const Check& check : checks)
     array.push_back({{"name", check.name},
                      {"expected", check.expected},
                      {"observed", check.observed},
-                     {"outcome", diagnose::outcome_name(check.outcome)}});
+                     {"outcome", diagnose::outcome_name(check.outcome)},
+                     {"why", check.why.empty() ? Json() : Json(check.why)}});
   return array;
 }
 
@@ -302,11 +321,13 @@ core::Document run_document(const RunFacts& facts) {
                      {"context", context_json(facts.links.context)},
                      {"steps", steps}};
   if (facts.is_acceptance) {
-    const auto checks = diagnose::acceptance(facts.host, facts.steps);
+    const auto checks = all_checks(facts);
     document.result["accept"] = accept_json(checks);
     for (core::Caveat& caveat : diagnose::acceptance_caveats(checks))
       document.caveats.push_back(std::move(caveat));
     document.body = {core::Heading{"Acceptance"}, accept_table(checks)};
+    if (core::KeyValues why = open_checks(checks); !why.rows.empty())
+      document.body.emplace_back(std::move(why));
   }
   add_text(facts, document);
   return document;

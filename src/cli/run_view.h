@@ -10,6 +10,7 @@
 #include "measure/link/link.h"
 #include "model/fabric.h"
 #include "model/ledger.h"
+#include "topology/survey.h"
 #include "topology/topology.h"
 
 namespace comm_probe::cli {
@@ -29,6 +30,7 @@ struct RunFacts {
   std::vector<diagnose::WalkStep> steps = {};
   std::optional<Contrast> contrast = {};
   bool is_acceptance = false;
+  std::optional<topology::Survey> survey = {};  // with is_acceptance, where it could be read
 };
 core::Document run_document(const RunFacts& facts);
 

@@ -74,6 +74,7 @@ std::span<const CaveatEntry> trace_across_caveats();
 std::span<const FindingEntry> job_findings();
 std::span<const CaveatEntry> job_caveats();
 std::span<const FindingEntry> wrong_findings();
+std::span<const FindingEntry> message_findings();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();

@@ -183,6 +183,8 @@ const char* outcome_name(Check::Outcome outcome) {
       return "fail";
     case Check::Outcome::kUndecided:
       return "undecided";
+    case Check::Outcome::kNotHere:
+      return "not here";
   }
   return "?";
 }

@@ -51,13 +51,15 @@ std::vector<core::Caveat> walk_caveats(const std::vector<WalkStep>& steps);
 
 // One line of --accept. The expectation is computed for this host.
 struct Check {
-  enum class Outcome { kPass, kFail, kUndecided };
+  // kNotHere: this host cannot have or show it
+  enum class Outcome { kPass, kFail, kUndecided, kNotHere };
   std::string name = {};
   std::string expected = {};
   std::string observed = {};
   Outcome outcome = Outcome::kPass;
+  std::string why = {};  // not decided, or what would decide it
 };
-const char* outcome_name(Check::Outcome outcome);  // "pass" | "fail" | "undecided"
+const char* outcome_name(Check::Outcome outcome);  // "pass" | "fail" | "undecided" | "not here"
 std::vector<Check> acceptance(const topology::HostTopology& host,
                               const std::vector<WalkStep>& steps);
 // Undecided lines limit the conclusion (exit status 5): a machine is accepted when every line is

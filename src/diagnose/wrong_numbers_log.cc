@@ -221,9 +221,10 @@ bool are_two_runs(const nccl::DebugLog& log, int a, int b) {
 }
 
 std::string choice_text(const nccl::LogChoice& choice) {
-  return fmt::format("{} {}{}", choice.algorithm ? nccl::algorithm_name(*choice.algorithm) : "?",
-                     choice.protocol ? nccl::protocol_name(*choice.protocol) : "?",
-                     choice.channels ? fmt::format(" on {} channels", *choice.channels) : "");
+  return fmt::format(
+      "{} {}{}", choice.algorithm ? std::string(table_name(*choice.algorithm)) : std::string("?"),
+      choice.protocol ? std::string(table_name(*choice.protocol)) : std::string("?"),
+      choice.channels ? fmt::format(" on {} channels", *choice.channels) : "");
 }
 
 // The largest call of both that was taken differently; null where there is none.

@@ -1,0 +1,219 @@
+#include "diagnose/node_acceptance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/units.h"
+#include "diagnose/expectation.h"
+#include "diagnose/machine_links.h"
+#include "diagnose/machine_of_topology.h"
+#include "diagnose/topo.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Bandwidth;
+using topology::Survey;
+using topology::SurveyDevice;
+using Outcome = Check::Outcome;
+
+// The rules of topo.h that decide a line; the names are those that `topo check` shows.
+struct Line {
+  const char* name;
+  std::vector<const char*> rules;
+  std::string (*expected)(const Survey&);
+};
+
+std::vector<int> gpus(const Survey& survey) { return survey.of(SurveyDevice::Kind::kGpu); }
+std::vector<int> nics(const Survey& survey) { return survey.of(SurveyDevice::Kind::kNic); }
+
+std::string near_nics(const Survey& survey) {
+  return fmt::format("a NIC of its own for each of {} GPUs, no CPU in between (PIX or PXB)",
+                     gpus(survey).size());
+}
+
+// "ports of 50 GB/s in slots of 56.4 GB/s"; 78 % of the nominal slot is the match of every
+// generation.
+std::string fitting_slots(const Survey& survey) {
+  std::set<std::string> pairs;
+  for (const int nic : nics(survey)) {
+    const SurveyDevice& device = survey.device(nic);
+    if (device.port && device.slot_effective)
+      pairs.insert(fmt::format("{} of port within {} of slot", core::format_bandwidth(*device.port),
+                               core::format_bandwidth(*device.slot_effective)));
+  }
+  return pairs.empty() ? "port at most what the slot carries (78 % of it nominally)"
+                       : fmt::format("{}", *pairs.begin());
+}
+
+std::string all_nvlinks(const Survey& survey) {
+  int most = 0;
+  for (const int gpu : gpus(survey)) most = std::max(most, survey.device(gpu).nvlinks);
+  return most > 0
+             ? fmt::format("{} links on every GPU, all active, P2P allowed, fabric ready", most)
+             : std::string("no NVLink here; P2P allowed by the driver");
+}
+
+std::string open_switches(const Survey&) {
+  return "no ACS redirection, IOMMU off or in identity mode, GPUDirect RDMA has its module";
+}
+
+std::string good_ports(const Survey& survey) {
+  std::optional<Bandwidth> best;
+  for (const int nic : nics(survey))
+    if (survey.device(nic).port && (!best || *survey.device(nic).port > *best))
+      best = survey.device(nic).port;
+  return fmt::format("all active{}; RoCE with PFC and ECN",
+                     best ? " at " + core::format_bandwidth(*best) : std::string());
+}
+
+std::string locked_memory(const Survey&) { return "unlimited, for registration"; }
+
+const std::vector<Line>& lines() {
+  static const std::vector<Line> all = {
+      {"NIC near each GPU",
+       {"every GPU reaches a NIC", "a NIC without a CPU in between (PXB or nearer)",
+        "a NIC of its own for every GPU"},
+       near_nics},
+      {"NIC fits its slot",
+       {"NIC ports fit their slots", "PCIe links run at what both ends can do",
+        "GPUs have slots alike"},
+       fitting_slots},
+      {"NVLink",
+       {"every GPU has the NVLinks that the others have",
+        "every NVLink pair has the same number of links", "all NVLinks are active",
+        "the driver allows P2P", "the NVLink fabric is ready"},
+       all_nvlinks},
+      {"direct paths",
+       {"switches pass peer traffic (ACS)", "the IOMMU does not translate",
+        "GPUDirect RDMA has its kernel module"},
+       open_switches},
+      {"network ports",
+       {"RDMA ports are active", "NIC ports run at the rate of the others",
+        "RoCE is lossless or backs off (PFC, ECN)", "the GID of RoCE is routable"},
+       good_ports},
+      {"locked memory", {"memory can be locked for RDMA"}, locked_memory},
+  };
+  return all;
+}
+
+// The worst of what the rules of a line say, in words.
+struct Said {
+  std::vector<std::string> wrong = {};
+  std::vector<std::string> unknown = {};
+  std::size_t fine = 0;
+};
+
+Said said_of(const Line& line, const TopoJudgement& judgement) {
+  Said said;
+  for (const CheckedRule& rule : judgement.rules) {
+    if (std::none_of(line.rules.begin(), line.rules.end(),
+                     [&](const char* name) { return rule.what == name; }))
+      continue;
+    constexpr std::string_view kUnknown = "not known from this source: ";
+    if (rule.outcome == "wrong")
+      said.wrong.push_back(rule.what);
+    else if (rule.outcome.starts_with(kUnknown))
+      said.unknown.push_back(rule.outcome.substr(kUnknown.size()));
+    else if (!rule.outcome.starts_with("does not apply"))
+      ++said.fine;
+  }
+  return said;
+}
+
+Check check_of(const Line& line, const Survey& survey, const TopoJudgement& judgement) {
+  Check check{line.name, line.expected(survey), "", Outcome::kPass};
+  const Said said = said_of(line, judgement);
+  if (!said.wrong.empty()) {
+    check.outcome = Outcome::kFail;
+    check.observed = "not so";
+    check.why = said.wrong.front() + "; comm-probe topo check";
+  } else if (said.fine == 0) {
+    check.outcome = said.unknown.empty() ? Outcome::kNotHere : Outcome::kUndecided;
+    check.observed = said.unknown.empty() ? "nothing of the kind" : "not known";
+    if (!said.unknown.empty()) check.why = said.unknown.front();
+  } else {
+    check.observed = said.unknown.empty() ? "so" : "so, as far as it shows";
+    if (!said.unknown.empty()) check.why = said.unknown.front();
+  }
+  return check;
+}
+
+Check affinity(const Survey& survey) {
+  std::size_t known = 0, all = 0;
+  for (const SurveyDevice& device : survey.devices) {
+    if (device.kind == SurveyDevice::Kind::kCpu) continue;
+    ++all;
+    known += device.numa.value_or(-1) >= 0 || !device.cpu_affinity.empty() ? 1 : 0;
+  }
+  return {"NUMA affinity", fmt::format("the CPUs of all {} GPUs and NICs are known", all),
+          fmt::format("{} of {}", known, all), known == all ? Outcome::kPass : Outcome::kFail};
+}
+
+// "at least 350 GB/s busbw": what healthy runs reach on these links.
+std::optional<std::string> expected_plateau(const catalog::Machine& machine, int nodes) {
+  const int ranks = machine.gpus * nodes;
+  const auto expected = expect_from_links({model::Op::kAllReduce, ranks, nodes},
+                                          links_of_machine(machine, machine.gpus));
+  if (!expected) return std::nullopt;
+  return fmt::format("plateau of {} to {} busbw on {} GPUs", core::format_bandwidth(expected->low),
+                     core::format_bandwidth(expected->high), ranks);
+}
+
+// What to measure and what it should give here; this program measures no GPU yet.
+std::vector<Check> to_measure(const Survey& survey) {
+  std::vector<Check> checks;
+  const auto add = [&checks](const char* name, std::string expected, const char* how) {
+    checks.push_back({name, std::move(expected), "not measured", Outcome::kUndecided, how});
+  };
+  if (!survey.machine) return checks;
+  const auto machine = machine_of(*survey.machine, "this host");
+  if (!machine) return checks;
+  const auto expect = [&](int nodes) { return expected_plateau(*machine, nodes); };
+  if (const auto one = expect(1))
+    add("all_reduce, one node", *one, "all_reduce_perf -b 8 -e 8G -f 2 -g N | comm-probe curve -");
+  if (const auto two = expect(2))
+    add("all_reduce, two nodes", *two,
+        "the same on two nodes, comm-probe curve FILE --topo FILE --nodes 2");
+  std::optional<Bandwidth> port;
+  for (const int nic : nics(survey))
+    if (survey.device(nic).port) port = survey.device(nic).port;
+  if (port)
+    add("one NIC", fmt::format("ib_write_bw --use_cuda near {}", core::format_bandwidth(*port)),
+        "ib_write_bw -d DEV --use_cuda=0 --report_gbits between two nodes");
+  return checks;
+}
+
+// The fabric around the host, which a host cannot show.
+Check rails() {
+  return {"rails of the network", "NICs of one number of all nodes under one leaf switch", "-",
+          Outcome::kNotHere,
+          "a host does not see the switches; comm-probe topo diff over the nodes shows unlike "
+          "mappings"};
+}
+
+}  // namespace
+
+std::vector<Check> node_acceptance(const Survey& survey) {
+  std::vector<Check> checks;
+  const TopoJudgement judgement = judge_topology(survey);
+  for (const Line& line : lines()) {
+    if (gpus(survey).empty())
+      checks.push_back({line.name, line.expected(survey), "no GPU", Outcome::kNotHere});
+    else
+      checks.push_back(check_of(line, survey, judgement));
+  }
+  if (gpus(survey).empty()) {
+    checks.push_back({"measured over GPUs", "nvbandwidth, ib_write_bw --use_cuda, nccl-tests",
+                      "no GPU", Outcome::kNotHere});
+    return checks;
+  }
+  checks.push_back(affinity(survey));
+  checks.push_back(rails());
+  for (Check& check : to_measure(survey)) checks.push_back(std::move(check));
+  return checks;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,72 @@
+#include "serving/kv_lines.h"
+
+#include <charconv>
+#include <optional>
+
+namespace comm_probe::serving {
+namespace {
+
+constexpr std::size_t kLongestShown = 220;
+constexpr double kMiB = 1048576;
+constexpr double kMost = 1e9;  // ms or MiB: beyond it a line is damaged
+
+std::optional<double> number_behind(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + mark.size());
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !(number >= 0) || number > kMost) return std::nullopt;
+  return number;
+}
+
+// "kv_connector='NixlConnector'", also with double quotes or as JSON.
+std::string quoted_behind(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return "";
+  text.remove_prefix(at + mark.size());
+  const std::size_t begin = text.find_first_not_of("'\"=: ");
+  if (begin == std::string_view::npos || begin > 5) return "";
+  text.remove_prefix(begin);
+  return std::string(text.substr(0, std::min<std::size_t>(text.find_first_of("'\", )}"), 64)));
+}
+
+}  // namespace
+
+void KvLineReader::add(const core::Line& line) {
+  if (line.text.find("kv_connector") != std::string_view::npos) add_config(line);
+  if (line.text.find("KV Transfer metrics") != std::string_view::npos) add_metrics(line);
+}
+
+void KvLineReader::add_config(const core::Line& line) {
+  std::string connector = quoted_behind(line.text, "kv_connector");
+  if (connector.empty() || connector == "None") return;
+  lines_.connector = std::move(connector);
+  lines_.buffer = quoted_behind(line.text, "kv_buffer_device");
+  lines_.config_file = file_;
+  lines_.config_line = line.number;
+  const std::size_t at = line.text.find("kv_connector");
+  lines_.config_text = std::string(line.text.substr(at, kLongestShown));
+}
+
+void KvLineReader::add_metrics(const core::Line& line) {
+  const auto time = number_behind(line.text, "Avg xfer time (ms)=");
+  const auto size = number_behind(line.text, "Avg MB per transfer=");
+  if (!time || !size || *time <= 0 || *size <= 0) return;
+  if (!in_file_) lines_.transfers.emplace_back();
+  in_file_ = true;
+  const auto whole = [&line](std::string_view mark) {
+    return static_cast<std::int64_t>(number_behind(line.text, mark).value_or(0));
+  };
+  lines_.transfers.back() = {
+      whole("Num successful transfers="),
+      core::Bytes::of(*size * kMiB),
+      core::Duration::from_ms(*time),
+      core::Duration::from_ms(number_behind(line.text, "Avg post time (ms)=").value_or(0)),
+      whole("Avg number of descriptors="),
+      file_,
+      line.number,
+      std::string(line.text.substr(0, kLongestShown))};
+}
+
+}  // namespace comm_probe::serving

@@ -1,0 +1,63 @@
+// What vLLM prints about moving KV caches between a prefill and a decode instance: how the
+// connector was set up, and the metrics of its transfers. Streaming, one line at a time, any text
+// in front.
+//
+//   "... kv_connector='NixlConnector', kv_buffer_device='cpu', kv_role='kv_both' ..."
+//   "KV Transfer metrics: Num successful transfers=12, Avg xfer time (ms)=7.412, P90 xfer time
+//    (ms)=7.9, Avg post time (ms)=0.31, ..., Avg MB per transfer=160.0, Throughput (MB/s)=21586.0"
+//   -> connector "NixlConnector", buffer "cpu", transfer of 160 MiB in 7.412 ms
+//
+// vLLM's MB is 2^20 bytes, and its throughput counts overlapping transfers twice: the time of one
+// transfer is used, never the printed throughput (shared spec kv-transfer 3.3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/input.h"
+#include "core/quantity.h"
+
+namespace comm_probe::serving {
+
+struct KvTransfers {
+  std::int64_t count = 0;
+  core::Bytes bytes = {};        // of one, on one rank
+  core::Duration time = {};      // of one
+  core::Duration post = {};      // of it: the CPU's posting
+  std::int64_t descriptors = 0;  // of one; 0: not printed
+  std::string file = {};
+  std::uint64_t line = 0;
+  std::string text = {};  // shortened
+};
+
+struct KvLines {
+  std::string connector = {};  // "NixlConnector"
+  std::string buffer = {};     // "cpu", "cuda"; empty: not printed
+  std::string config_file = {};
+  std::uint64_t config_line = 0;
+  std::string config_text = {};
+  std::vector<KvTransfers> transfers = {};  // the last of each file: a running mean of its interval
+
+  bool empty() const { return connector.empty() && transfers.empty(); }
+};
+
+class KvLineReader {
+ public:
+  void begin_file(const std::string& name) {
+    file_ = name;
+    in_file_ = false;
+  }
+  void add(const core::Line& line);
+  KvLines finish() { return std::move(lines_); }
+
+ private:
+  void add_config(const core::Line& line);
+  void add_metrics(const core::Line& line);
+
+  KvLines lines_ = {};
+  std::string file_ = {};
+  bool in_file_ = false;  // the last transfer is of this file
+};
+
+}  // namespace comm_probe::serving
