@@ -1,9 +1,12 @@
-// Any text given to the reader of the lines that PyTorch, launchers and ncclras print, and to what
-// is concluded from them: no crash, every verdict has a sentence.
+// Any text given to the readers of the lines that PyTorch, launchers, ncclras, trainings and vLLM
+// print, and to what is concluded from them: no crash, every verdict has a sentence.
 #include <cstdlib>
 
 #include "diagnose/hang_logs.h"
 #include "diagnose/hang_timeout.h"
+#include "diagnose/kv.h"
+#include "diagnose/wrong_numbers.h"
+#include "serving/kv_lines.h"
 #include "torch/readers/ras_json.h"
 #include "torch/torch.h"
 
@@ -19,5 +22,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (judgement.verdict.summary.empty()) std::abort();
   const torch::Job job = torch::align({});
   diagnose::explain_timeout(judgement, job, lines);
+  torch::NumberLineReader numbers;
+  serving::KvLineReader transfers;
+  auto again = core::Input::from_memory("rank_0.log", {reinterpret_cast<const char*>(data), size});
+  numbers.begin_file("rank_0.log");
+  transfers.begin_file("rank_0.log");
+  core::LineReader text(again);
+  for (core::Line line; text.next(line);) {
+    numbers.add(line);
+    transfers.add(line);
+  }
+  diagnose::judge_numbers(numbers.finish());
+  diagnose::judge_kv(transfers.finish(), core::Bandwidth::from_GBps(50));
   return 0;
 }

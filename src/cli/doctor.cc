@@ -20,10 +20,13 @@
 #include "diagnose/job_joins.h"
 #include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
+#include "diagnose/job_messages.h"
 #include "diagnose/job_settings.h"
+#include "diagnose/kv.h"
 #include "diagnose/log.h"
 #include "diagnose/machine_of_topology.h"
 #include "diagnose/topo.h"
+#include "diagnose/wrong_numbers.h"
 #include "topology/job_machine.h"
 
 namespace comm_probe::cli {
@@ -146,6 +149,28 @@ diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines&
   return judgement;
 }
 
+// The port of one GPU's own NIC: the fastest of the machines of the pile.
+std::optional<core::Bandwidth> fastest_port(const std::vector<diagnose::JobMachine>& machines) {
+  std::optional<core::Bandwidth> fastest;
+  for (const diagnose::JobMachine& machine : machines)
+    for (const topology::SurveyDevice& device : machine.survey.devices)
+      if (device.port && (!fastest || *device.port > *fastest)) fastest = device.port;
+  return fastest;
+}
+
+// What the program did with its numbers and messages.
+void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
+                   const diagnose::JobPricer* pricer, Said& said) {
+  const auto messages = diagnose::messages_of(facts.traces);
+  said.take(diagnose::judge_numbers(pile.numbers));
+  said.take(diagnose::judge_algorithms(facts.log));
+  if (facts.dumps != nullptr) said.take(diagnose::judge_completed_types(*facts.dumps));
+  for (const torch::Trace& trace : facts.traces) said.take(diagnose::judge_touched_tensors(trace));
+  said.take(diagnose::judge_messages(messages, facts.curves, pricer));
+  said.take(diagnose::judge_forced_algorithm(facts.log, messages, pricer));
+  said.take(diagnose::judge_kv(pile.kv, fastest_port(facts.machines)));
+}
+
 core::Result<diagnose::Reference> reference_of(const DoctorRequest& request,
                                                const catalog::Catalog& catalog,
                                                const Hardware& hardware) {
@@ -204,6 +229,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .hang = &hang,
                                  .traces = pile->traces.traces,
                                  .has_link_tests = has_link_tests};
+  judge_program(*pile, facts, hardware.pricer.get(), said);
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
   return shell.finish(doctor_document(

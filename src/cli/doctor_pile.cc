@@ -184,6 +184,8 @@ class PileReading {
   torch::RankLists rank_lists_ = {};
   nccl::DebugLogReader log_reader_ = {};
   torch::JobLines lines_ = {};
+  torch::NumberLineReader number_reader_ = {};
+  serving::KvLineReader kv_reader_ = {};
   std::set<std::string> taken_ = {};  // dumps, and what stands for one
 };
 
@@ -228,15 +230,23 @@ void PileReading::read_lines() {
     if (!input) continue;
     log_reader_.begin_file(input->name());
     job_reader.begin_file(input->name());
-    const std::size_t before = job_reader.found();
+    number_reader_.begin_file(input->name());
+    kv_reader_.begin_file(input->name());
+    const auto found = [&] {
+      return job_reader.found() + number_reader_.found() + kv_reader_.found();
+    };
+    const std::size_t before = found();
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
       const bool is_nccl = log_reader_.add(line);
       content.has_nccl_lines = content.has_nccl_lines || is_nccl;
       // of NCCL's own lines only those of trouble tell something of the job
       if (!is_nccl || line.text.find("WARN") != line.text.npos) job_reader.add(line);
+      if (is_nccl) continue;
+      number_reader_.add(line);
+      kv_reader_.add(line);
     }
-    content.has_job_lines = job_reader.found() > before;
+    content.has_job_lines = found() > before;
     if (lines.error()) content.error = *lines.error();
   }
   torch::JobLines of_texts = job_reader.finish();
@@ -356,6 +366,8 @@ Pile PileReading::finish() {
   for (std::size_t i = 0; i < files_.size(); ++i) take(i, pile);
   pile.log = log_reader_.finish();
   pile.lines = std::move(lines_);
+  pile.numbers = number_reader_.finish();
+  pile.kv = kv_reader_.finish();
   return pile;
 }
 

@@ -15,7 +15,9 @@
 #include "core/result.h"
 #include "curve/curve.h"
 #include "nccl/debug_log.h"
+#include "serving/kv_lines.h"
 #include "topology/merge.h"
+#include "torch/number_lines.h"
 #include "torch/torch.h"
 
 namespace comm_probe::cli {
@@ -23,6 +25,8 @@ namespace comm_probe::cli {
 struct Pile {
   nccl::DebugLog log = {};
   torch::JobLines lines = {};
+  torch::NumberLines numbers = {};
+  serving::KvLines kv = {};
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
   TraceInputs traces = {};
   std::vector<topology::Source> machines = {};

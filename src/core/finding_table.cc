@@ -38,8 +38,10 @@ bool same_word(std::string_view a, std::string_view b) {
 
 std::vector<const FindingEntry*> all_findings() {
   std::vector<const FindingEntry*> all;
-                          trace_across_findings(), trace_killer_findings(), job_findings(),
-                          wrong_findings(), message_findings()})
+  for (const auto part :
+       {curve_findings(), bench_findings(), link_findings(), hang_findings(), topo_findings(),
+        nccl_findings(), plan_findings(), log_findings(), trace_across_findings(),
+        trace_killer_findings(), job_findings(), wrong_findings(), message_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

@@ -155,19 +155,30 @@ std::vector<Finding> ranked(std::vector<Weighed> weighed) {
   return findings;
 }
 
+// Findings of numbers alone: the job ran, and ran on.
+constexpr std::array<std::string_view, 7> kWrongNumbers = {
+    "curve.wrong-results", "log.nan-value", "log.ranks-diverge", "hang.types-differ",
+    "trace.tensor-*",      "job.wrong-*",   "trace.race-*"};
+
+bool is_of_numbers(const Finding& finding) {
+  return std::any_of(kWrongNumbers.begin(), kWrongNumbers.end(),
+                     [&](std::string_view pattern) { return takes(pattern, finding.id); });
+}
+
 bool is_stuck(const JobFacts& facts, const std::vector<Finding>& findings) {
   if (facts.hang != nullptr && facts.hang->verdict.kind != HangKind::kHealthy &&
       facts.hang->verdict.kind != HangKind::kSlow)
     return true;
   return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.severity == Severity::kError &&
+    return finding.severity == Severity::kError && !is_of_numbers(finding) &&
            (takes("log.*", finding.id) || takes("hang.*", finding.id));
   });
 }
 
 bool is_wrong(const std::vector<Finding>& findings) {
-  return any(findings, "curve.wrong-results") || any(findings, "job.wrong-*") ||
-         any(findings, "trace.race-*");
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return is_weighty(finding) && is_of_numbers(finding);
+  });
 }
 
 bool has_figures(const JobFacts& facts) { return !facts.curves.empty() || !facts.traces.empty(); }

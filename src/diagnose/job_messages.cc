@@ -144,15 +144,16 @@ std::optional<Duration> time_of(const JudgedCurve& baseline, const JobMessage& m
   return message.bytes * baseline.analysis.wire_share / *busbw;
 }
 
-Finding finding_of(const JobMessage& message, Placed placed) {
-  std::string summary =
-      fmt::format("{}: {}", name_of_message(message), placed.evidence.front().text);
-  if (placed.evidence.size() > 1) {
-    summary = fmt::format("{} reaches {:.0f} % of the plateau at worst", name_of_message(message),
-                          placed.least_share * 100);
-  }
+// Nothing where the message is on the plateau and as fast as in the benchmark.
+std::optional<Finding> finding_of(const JobMessage& message, Placed placed) {
   const auto alone = placed.baseline != nullptr ? time_of(*placed.baseline, message) : std::nullopt;
   const bool is_waiting = alone && message.median > *alone * kMostlyWaiting;
+  if (!is_waiting && placed.least_share >= kOnPlateau) return std::nullopt;
+  std::string summary =
+      placed.evidence.size() == 1
+          ? fmt::format("{}: {}", name_of_message(message), placed.evidence.front().text)
+          : fmt::format("{} reaches {:.0f} % of the plateau at worst", name_of_message(message),
+                        placed.least_share * 100);
   if (is_waiting)
     summary += fmt::format(
         "; its kernels take {} in the median, the benchmark {}: the rest is waiting for a later "
@@ -169,7 +170,7 @@ Finding finding_of(const JobMessage& message, Placed placed) {
   finding.confidence = core::Confidence::kLikely;
   if (is_waiting)
     finding.next = {"comm-probe trace PROFILES   (which rank comes last, and why)"};
-  else if (placed.least_share < kOnPlateau)
+  else
     finding.next = {
         "fewer, larger messages come nearer to the plateau: bucket_cap_mb of DDP (and overlap "
         "becomes coarser)",
@@ -266,7 +267,8 @@ Judgement judge_messages(const std::vector<JobMessage>& messages,
   for (std::size_t i = 0; i < std::min(messages.size(), kMostMessages); ++i) {
     Placed placed = place(messages[i], readings, pricer);
     if (placed.evidence.empty()) continue;
-    judgement.findings.push_back(finding_of(messages[i], std::move(placed)));
+    if (auto finding = finding_of(messages[i], std::move(placed)))
+      judgement.findings.push_back(std::move(*finding));
   }
   return judgement;
 }

@@ -45,7 +45,7 @@ std::string fitting_slots(const Survey& survey) {
                                core::format_bandwidth(*device.slot_effective)));
   }
   return pairs.empty() ? "port at most what the slot carries (78 % of it nominally)"
-                       : fmt::format("{}", *pairs.begin());
+                       : *pairs.begin();
 }
 
 std::string all_nvlinks(const Survey& survey) {

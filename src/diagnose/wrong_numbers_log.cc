@@ -26,7 +26,7 @@ using torch::Quantity;
 // loss that every rank computes from its own batch never agrees.
 constexpr std::size_t kStepsThatAgree = 3;
 constexpr std::size_t kMostEvidence = 4;
-// A norm that overflows once is skipped by a loss scaler; a run of fp16 begins so.
+// Norms that overflow and recover are those of a loss scaler that finds its scale (fp16).
 constexpr std::size_t kNormsInARow = 3;
 
 std::string value_text(double value) {
@@ -80,15 +80,14 @@ std::map<Quantity, Series> series_of(const NumberLines& lines) {
   return all;
 }
 
-// The first value that is not finite and counts: any loss; a norm only where it stays so.
+// The first value that is not finite and counts: any loss; norms only where they never recover.
 const LoggedNumber* first_bad(const std::vector<const LoggedNumber*>& series) {
-  std::size_t in_a_row = 0;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    in_a_row = std::isfinite(series[i]->value) ? 0 : in_a_row + 1;
-    if (in_a_row == 0) continue;
-    const bool is_loss = series[i]->quantity == Quantity::kLoss;
-    if (is_loss || in_a_row == kNormsInARow) return series[i + 1 - in_a_row];
-  }
+  std::size_t begin = series.size();  // of the values at the end that are not finite
+  while (begin > 0 && !std::isfinite(series[begin - 1]->value)) --begin;
+  if (series.front()->quantity != Quantity::kLoss)
+    return series.size() - begin >= kNormsInARow ? series[begin] : nullptr;
+  for (const LoggedNumber* number : series)
+    if (!std::isfinite(number->value)) return number;
   return nullptr;
 }
 

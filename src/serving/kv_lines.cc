@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::size_t kLongestShown = 220;
 constexpr double kMiB = 1048576;
-constexpr double kMost = 1e9;  // ms or MiB: beyond it a line is damaged
+constexpr double kMost = 1e9;    // ms or MiB: beyond it a line is damaged
+constexpr double kLeast = 1e-6;  // likewise
 
 std::optional<double> number_behind(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
@@ -34,6 +35,7 @@ std::string quoted_behind(std::string_view text, std::string_view mark) {
 }  // namespace
 
 void KvLineReader::add(const core::Line& line) {
+  // rare first letters: most lines hold neither
   if (line.text.find("kv_connector") != std::string_view::npos) add_config(line);
   if (line.text.find("KV Transfer metrics") != std::string_view::npos) add_metrics(line);
 }
@@ -41,6 +43,7 @@ void KvLineReader::add(const core::Line& line) {
 void KvLineReader::add_config(const core::Line& line) {
   std::string connector = quoted_behind(line.text, "kv_connector");
   if (connector.empty() || connector == "None") return;
+  ++found_;
   lines_.connector = std::move(connector);
   lines_.buffer = quoted_behind(line.text, "kv_buffer_device");
   lines_.config_file = file_;
@@ -52,7 +55,8 @@ void KvLineReader::add_config(const core::Line& line) {
 void KvLineReader::add_metrics(const core::Line& line) {
   const auto time = number_behind(line.text, "Avg xfer time (ms)=");
   const auto size = number_behind(line.text, "Avg MB per transfer=");
-  if (!time || !size || *time <= 0 || *size <= 0) return;
+  if (!time || !size || *time < kLeast || *size < kLeast) return;
+  ++found_;
   if (!in_file_) lines_.transfers.emplace_back();
   in_file_ = true;
   const auto whole = [&line](std::string_view mark) {

@@ -49,6 +49,8 @@ class KvLineReader {
     in_file_ = false;
   }
   void add(const core::Line& line);
+  // Lines so far that said something.
+  std::size_t found() const { return found_; }
   KvLines finish() { return std::move(lines_); }
 
  private:
@@ -57,6 +59,7 @@ class KvLineReader {
 
   KvLines lines_ = {};
   std::string file_ = {};
+  std::size_t found_ = 0;
   bool in_file_ = false;  // the last transfer is of this file
 };
 

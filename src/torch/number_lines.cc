@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "torch/rank_of_name.h"
@@ -144,6 +145,34 @@ const Statement* statement_of(std::string_view text) {
   return nullptr;
 }
 
+// Four letters as one number, in small letters.
+constexpr std::uint32_t four(const char (&word)[5]) {
+  std::uint32_t number = 0;
+  for (int i = 3; i >= 0; --i) number = number << 8 | static_cast<std::uint8_t>(word[i] | 0x20);
+  return number;
+}
+
+// What a line may hold, in one pass over it: a pile has millions of lines that hold neither.
+struct Hints {
+  bool numbers = false;
+  bool statements = false;
+};
+Hints hints_of(std::string_view text) {
+  std::uint32_t numbers = 0, statements = 0;
+  for (std::size_t i = 0; i + 4 <= text.size(); ++i) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, text.data() + i, 4);
+    word |= 0x20202020;
+    numbers |= static_cast<std::uint32_t>(word == four("loss")) |
+               static_cast<std::uint32_t>(word == four("norm"));
+    statements |= static_cast<std::uint32_t>(word == four("nanc")) |
+                  static_cast<std::uint32_t>(word == four("orna")) |
+                  static_cast<std::uint32_t>(word == four("nan ")) |
+                  static_cast<std::uint32_t>(word == four("inf "));
+  }
+  return {numbers != 0, statements != 0};
+}
+
 }  // namespace
 
 const char* quantity_name(Quantity quantity) {
@@ -193,14 +222,9 @@ void NumberLineReader::keep(Quantity quantity, double value, const core::Line& l
 
 void NumberLineReader::add(const core::Line& line) {
   if (lines_.files.empty() || line.text.size() > kLongestLine) return;
-  const bool has_numbers = line.text.find("loss") != std::string_view::npos ||
-                           line.text.find("norm") != std::string_view::npos ||
-                           line.text.find("Loss") != std::string_view::npos;
-  if (line.text.find("aN") != std::string_view::npos ||
-      line.text.find("nan") != std::string_view::npos ||
-      line.text.find("Inf") != std::string_view::npos)
-    add_statement(line);
-  if (!has_numbers) return;
+  const Hints hints = hints_of(line.text);
+  if (hints.statements) add_statement(line);
+  if (!hints.numbers) return;
   const auto step = step_of(line.text);
   std::array<bool, 3> told = {};
   for (const Key& key : kKeys) {

@@ -16,7 +16,8 @@ TEST(Run, WalksFromTopologyToCollectives) {
   const auto document = nlohmann::json::parse(run.out);
   EXPECT_EQ(document["command"], "run");
   for (const auto& check : document["result"]["accept"])
-    EXPECT_TRUE(run.status != 0 || check["outcome"] == "pass") << check;
+    EXPECT_TRUE(run.status != 0 || check["outcome"] == "pass" || check["outcome"] == "not here")
+        << check;
   const auto& steps = document["result"]["steps"];
   ASSERT_GE(steps.size(), 5U) << run;
   EXPECT_EQ(steps[0]["name"], "topology");
