@@ -30,8 +30,9 @@ std::vector<int> gpus(const Survey& survey) { return survey.of(SurveyDevice::Kin
 std::vector<int> nics(const Survey& survey) { return survey.of(SurveyDevice::Kind::kNic); }
 
 std::string near_nics(const Survey& survey) {
-  return fmt::format("a NIC of its own for each of {} GPUs, no CPU in between (PIX or PXB)",
-                     gpus(survey).size());
+  return gpus(survey).empty()
+             ? "own NIC per GPU at PIX or PXB"
+             : fmt::format("own NIC at PIX or PXB for each of {} GPUs", gpus(survey).size());
 }
 
 // "ports of 50 GB/s in slots of 56.4 GB/s"; 78 % of the nominal slot is the match of every
@@ -41,11 +42,10 @@ std::string fitting_slots(const Survey& survey) {
   for (const int nic : nics(survey)) {
     const SurveyDevice& device = survey.device(nic);
     if (device.port && device.slot_effective)
-      pairs.insert(fmt::format("{} of port within {} of slot", core::format_bandwidth(*device.port),
+      pairs.insert(fmt::format("port {} within slot {}", core::format_bandwidth(*device.port),
                                core::format_bandwidth(*device.slot_effective)));
   }
-  return pairs.empty() ? "port at most what the slot carries (78 % of it nominally)"
-                       : *pairs.begin();
+  return pairs.empty() ? "port within its slot (78 % nominally)" : *pairs.begin();
 }
 
 std::string all_nvlinks(const Survey& survey) {
@@ -56,9 +56,7 @@ std::string all_nvlinks(const Survey& survey) {
              : std::string("no NVLink here; P2P allowed by the driver");
 }
 
-std::string open_switches(const Survey&) {
-  return "no ACS redirection, IOMMU off or in identity mode, GPUDirect RDMA has its module";
-}
+std::string open_switches(const Survey&) { return "no ACS redirect or IOMMU, GDR module loaded"; }
 
 std::string good_ports(const Survey& survey) {
   std::optional<Bandwidth> best;
@@ -69,7 +67,7 @@ std::string good_ports(const Survey& survey) {
                      best ? " at " + core::format_bandwidth(*best) : std::string());
 }
 
-std::string locked_memory(const Survey&) { return "unlimited, for registration"; }
+std::string locked_memory(const Survey&) { return "unlimited"; }
 
 const std::vector<Line>& lines() {
   static const std::vector<Line> all = {
@@ -158,7 +156,7 @@ std::optional<std::string> expected_plateau(const catalog::Machine& machine, int
   const auto expected = expect_from_links({model::Op::kAllReduce, ranks, nodes},
                                           links_of_machine(machine, machine.gpus));
   if (!expected) return std::nullopt;
-  return fmt::format("plateau of {} to {} busbw on {} GPUs", core::format_bandwidth(expected->low),
+  return fmt::format("{} to {} busbw on {} GPUs", core::format_bandwidth(expected->low),
                      core::format_bandwidth(expected->high), ranks);
 }
 
@@ -181,15 +179,14 @@ std::vector<Check> to_measure(const Survey& survey) {
   for (const int nic : nics(survey))
     if (survey.device(nic).port) port = survey.device(nic).port;
   if (port)
-    add("one NIC", fmt::format("ib_write_bw --use_cuda near {}", core::format_bandwidth(*port)),
+    add("one NIC", fmt::format("near {} from GPU memory", core::format_bandwidth(*port)),
         "ib_write_bw -d DEV --use_cuda=0 --report_gbits between two nodes");
   return checks;
 }
 
 // The fabric around the host, which a host cannot show.
 Check rails() {
-  return {"rails of the network", "NICs of one number of all nodes under one leaf switch", "-",
-          Outcome::kNotHere,
+  return {"rails of the network", "equal NIC numbers under one leaf switch", "-", Outcome::kNotHere,
           "a host does not see the switches; comm-probe topo diff over the nodes shows unlike "
           "mappings"};
 }
@@ -206,8 +203,8 @@ std::vector<Check> node_acceptance(const Survey& survey) {
       checks.push_back(check_of(line, survey, judgement));
   }
   if (gpus(survey).empty()) {
-    checks.push_back({"measured over GPUs", "nvbandwidth, ib_write_bw --use_cuda, nccl-tests",
-                      "no GPU", Outcome::kNotHere});
+    checks.push_back({"measured over GPUs", "NVLink, NIC, nccl-tests at their rates", "no GPU",
+                      Outcome::kNotHere});
     return checks;
   }
   checks.push_back(affinity(survey));

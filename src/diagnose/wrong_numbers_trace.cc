@@ -115,7 +115,7 @@ std::vector<Touch> touches_of(const Trace& trace, const std::vector<InFlight>& c
       const GpuOp* op = launched_by(trace, *use);
       if (op == nullptr || op->kind == torch::GpuKind::kCommunication) break;
       if (op->stream == one->kernel->stream || op->start + kSurelyNs > one->kernel->end) continue;
-      touches.push_back({use, op, one});
+      if (touches.empty() || touches.back().op != op) touches.push_back({use, op, one});
       break;
     }
   }
