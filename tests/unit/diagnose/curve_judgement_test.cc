@@ -248,13 +248,14 @@ TEST(CurveJudgement, WhatBeginsWithCommProbeRunsAsItStands) {
   EXPECT_EQ(all_next(late).find("THIS"), std::string::npos);
 }
 
-// What is estimated from rows is computed; what corrupts data is hardware.
+// What is estimated from rows is computed; wrong numbers are the program's until a host is shown to
+// make them, and never the network's.
 TEST(CurveJudgement, ProvenanceAndLayer) {
   const Judgement low = judge_on_slingshot(curve_with_plateau(9.45));
   EXPECT_EQ(low.findings.front().observed->basis, core::Basis::kComputed);
   Curve wrong = curve_with_plateau(45);
   wrong.rows[5].in_place->wrong = 3;
-  EXPECT_EQ(judge(wrong).findings.front().layer, core::Layer::kHardware);
+  EXPECT_EQ(judge(wrong).findings.front().layer, core::Layer::kApplication);
 }
 
 TEST(CurveJudgement, TheSweepAskedForIsLargerThanTheOneMeasured) {
