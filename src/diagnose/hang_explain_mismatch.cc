@@ -85,6 +85,12 @@ void explain_count(const HangState& state, const Mismatch& mismatch, HangVerdict
   verdict.next = {
       "do all ranks have the same number of batches, parameters with gradients, "
       "experts with tokens?"};
+  constexpr std::uint32_t kLongRun = 100;  // calls: a difference of the set-up shows earlier
+  if (mismatch.seq > kLongRun)
+    verdict.next.push_back(fmt::format(
+        "{} calls before it were made alike: not the set-up but a branch that depends on the data "
+        "(an empty tensor, a skipped loss)",
+        mismatch.seq - 1));
 }
 
 void explain_arguments(const HangState& state, const Mismatch& mismatch, HangVerdict& verdict) {

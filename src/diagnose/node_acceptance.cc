@@ -133,7 +133,7 @@ Check check_of(const Line& line, const Survey& survey, const TopoJudgement& judg
     check.observed = said.unknown.empty() ? "nothing of the kind" : "not known";
     if (!said.unknown.empty()) check.why = said.unknown.front();
   } else {
-    check.observed = said.unknown.empty() ? "so" : "so, as far as it shows";
+    check.observed = said.unknown.empty() ? "so" : "so, partly known";
     if (!said.unknown.empty()) check.why = said.unknown.front();
   }
   return check;

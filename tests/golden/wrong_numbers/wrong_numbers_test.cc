@@ -50,10 +50,10 @@ const std::set<std::string> kIds = {
     "log.nan-value",         "log.ranks-diverge",   "hang.types-differ",   "log.ranks-disagree",
     "log.algorithms-differ", "curve.wrong-results", "trace.tensor-touched"};
 
-json findings_of(const Case& one, const std::string& side) {
+json findings_of(const Case& one, const std::string& side, const std::string& command = "") {
   const std::string folder =
       std::string(COMM_PROBE_SOURCE_DIR "/tests/inputs/wrong_numbers/") + one.name + "/" + side;
-  const auto run = test::run_binary({one.command, folder, "--json"});
+  const auto run = test::run_binary({command.empty() ? one.command : command, folder, "--json"});
   EXPECT_TRUE(run.status == 0 || run.status == 1 || run.status == 5) << run;
   const json document = json::parse(run.out, nullptr, false);
   return document.is_discarded() ? json::array() : document["findings"];
@@ -80,8 +80,20 @@ TEST(WrongNumbers, EachCauseIsFoundAndNeverTheNetwork) {
 
 TEST(WrongNumbers, EachTwinIsQuiet) {
   for (const Case& one : cases())
-    for (const json& finding : findings_of(one, "quiet"))
-      EXPECT_EQ(kIds.count(finding["id"]), 0u) << one.name << finding.dump(1);
+    for (const char* command : {"", "doctor"})
+      for (const json& finding : findings_of(one, "quiet", command))
+        EXPECT_EQ(kIds.count(finding["id"]), 0u) << one.name << finding.dump(1);
+}
+
+TEST(WrongNumbers, DoctorFindsThemFirstAndNeverBlamesTheNetwork) {
+  for (const Case& one : cases()) {
+    if (one.id == nullptr) continue;
+    const json findings = findings_of(one, "wrong", "doctor");
+    ASSERT_FALSE(findings.empty()) << one.name;
+    EXPECT_EQ(findings[0]["id"], one.id) << one.name << findings.dump(1);
+    for (const json& finding : findings)
+      EXPECT_NE(finding["layer"], "rdma") << one.name << finding.dump(1);
+  }
 }
 
 TEST(WrongNumbers, EveryFolderIsACase) {
