@@ -47,6 +47,30 @@ std::optional<std::uint64_t> bus_number(const std::string& bus_id) {
   return bus_id.empty() ? std::nullopt : std::optional(number);
 }
 
+// Bus ids of all GPUs that the log shows on a host, in their order.
+std::set<std::uint64_t> buses_of_host(const nccl::DebugLog& log, int host) {
+  std::set<std::uint64_t> buses;
+  for (const nccl::LogRank& rank : log.ranks)
+    if (rank.bus_id != 0 && log.processes[static_cast<std::size_t>(rank.process)].host == host)
+      buses.insert(rank.bus_id);
+  return buses;
+}
+
+// `nvidia-smi topo -m` prints no bus ids but numbers GPUs in their order: where the log shows as
+// many GPUs on the host as the matrix has, the smallest bus id is GPU0.
+std::optional<int> gpu_by_order(const Survey& survey, const std::set<std::uint64_t>& buses,
+                                std::uint64_t bus) {
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  const bool has_bus_ids = std::any_of(
+      gpus.begin(), gpus.end(), [&](int gpu) { return !survey.device(gpu).bus_id.empty(); });
+  const auto at = buses.find(bus);
+  if (has_bus_ids || gpus.size() != buses.size() || at == buses.end()) return std::nullopt;
+  const std::string name = "GPU" + std::to_string(std::distance(buses.begin(), at));
+  for (const int gpu : gpus)
+    if (survey.device(gpu).name == name) return gpu;
+  return std::nullopt;
+}
+
 std::optional<int> gpu_of_bus(const Survey& survey, std::uint64_t bus) {
   for (const int gpu : survey.of(Kind::kGpu))
     if (bus_number(survey.device(gpu).bus_id) == bus) return gpu;
@@ -100,7 +124,8 @@ std::optional<FarNic> far_nic(const JobFacts& facts, const nccl::LogRank& rank) 
   const nccl::LogNicList* list = list_of_host(facts.log, process.host);
   if (machine == nullptr || list == nullptr) return std::nullopt;
   const Survey& survey = machine->survey;
-  const auto gpu = gpu_of_bus(survey, rank.bus_id);
+  auto gpu = gpu_of_bus(survey, rank.bus_id);
+  if (!gpu) gpu = gpu_by_order(survey, buses_of_host(facts.log, process.host), rank.bus_id);
   if (!gpu) return std::nullopt;
   const topology::Road* best = nearest_road(survey, *gpu);
   for (std::size_t i = 0; best != nullptr && i < list->nics.size() && i < 64; ++i) {

@@ -62,13 +62,27 @@ std::vector<Group> grouped(std::vector<Source> sources, const std::vector<std::s
   return all;
 }
 
-// lspci is run several times (-t, -vvv) on one machine; of every other command two outputs are of
-// two machines.
+// Commands that are run several times on one machine: lspci (-t, -vvv), those of one interface, and
+// those of counters (before and after). Of every other command two outputs are of two machines.
+bool is_run_often(std::string_view kind) {
+  return kind.starts_with("lspci") || kind == "ethtool" || kind == "mlnx_qos";
+}
+
+// A file may hold the outputs of several commands: "lspci, numactl".
 bool is_of_several(const std::vector<Source>& sources) {
   std::set<std::string> kinds;
-  return std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
-    return !source.kind.starts_with("lspci") && !kinds.insert(source.kind).second;
-  });
+  for (const Source& source : sources) {
+    std::set<std::string> of_file;
+    for (std::size_t at = 0; at <= source.kind.size();) {
+      const std::size_t end = std::min(source.kind.find(", ", at), source.kind.size());
+      const std::string kind = source.kind.substr(at, end - at);
+      if (!is_run_often(kind)) of_file.insert(kind);
+      at = end + 2;
+    }
+    for (const std::string& kind : of_file)
+      if (!kinds.insert(kind).second) return true;
+  }
+  return false;
 }
 
 // "node1" of "a/node1_ibstat.txt" and of "a/node1.topo": what files of one machine begin with.
