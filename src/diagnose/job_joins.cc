@@ -61,8 +61,8 @@ std::set<std::uint64_t> buses_of_host(const nccl::DebugLog& log, int host) {
 std::optional<int> gpu_by_order(const Survey& survey, const std::set<std::uint64_t>& buses,
                                 std::uint64_t bus) {
   const std::vector<int> gpus = survey.of(Kind::kGpu);
-  const bool has_bus_ids = std::any_of(
-      gpus.begin(), gpus.end(), [&](int gpu) { return !survey.device(gpu).bus_id.empty(); });
+  const bool has_bus_ids = std::any_of(gpus.begin(), gpus.end(),
+                                       [&](int gpu) { return !survey.device(gpu).bus_id.empty(); });
   const auto at = buses.find(bus);
   if (has_bus_ids || gpus.size() != buses.size() || at == buses.end()) return std::nullopt;
   const std::string name = "GPU" + std::to_string(std::distance(buses.begin(), at));

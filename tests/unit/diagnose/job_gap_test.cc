@@ -1,0 +1,116 @@
+#include "diagnose/job_gap.h"
+
+#include <gtest/gtest.h>
+
+#include "job_parts.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+std::vector<core::Finding> found(const std::vector<std::string>& ids) {
+  std::vector<core::Finding> findings;
+  for (const std::string& id : ids) findings.push_back(core::make_finding(id, "it is so"));
+  return findings;
+}
+
+// Two nodes of 4 GPUs: a run at 9.45 GB/s over sockets beside one at 40 GB/s (public runs on
+// Slingshot: 9.5 with sockets, about 40 with the fabric's provider).
+JobParts on_sockets() {
+  JobParts parts;
+  parts.add_table("good.txt", 8, 2, 40);
+  parts.add_table("slow.txt", 8, 2, 9.45);
+  return parts;
+}
+
+// The worked example of job_gap.h.
+TEST(JobGap, SocketsExplainAllOfIt) {
+  const JobParts parts = on_sockets();
+  const auto gap = find_gap(parts.facts());
+  ASSERT_TRUE(gap.has_value());
+  EXPECT_EQ(gap->curve->curve->file, "slow.txt");
+  EXPECT_NEAR(gap->expected.GBps(), 40, 0.1);
+  EXPECT_NEAR(gap->observed.GBps(), 9.45, 0.05);
+  EXPECT_NEAR(gap->size().GBps(), 30.55, 0.15);
+  EXPECT_EQ(gap->basis, core::Basis::kMeasured);
+  auto findings = found({"log.tcp-fallback"});
+  explain_gap(*gap, findings);
+  ASSERT_TRUE(findings[0].explains.has_value());
+  EXPECT_NEAR(findings[0].explains->value, 30.55, 0.15);
+  EXPECT_EQ(findings[0].explains->unit, "GB/s");
+}
+
+// A run at half of the other is far above what TCP lets through, but not above staging.
+TEST(JobGap, ACauseThatLetsLessThroughDidNotHold) {
+  JobParts parts;
+  parts.add_table("good.txt", 8, 2, 40);
+  parts.add_table("slow.txt", 8, 2, 20);
+  const auto gap = find_gap(parts.facts());
+  ASSERT_TRUE(gap.has_value());
+  auto findings = found({"log.tcp-fallback", "log.gdr-distance", "topo.cpu-quota"});
+  explain_gap(*gap, findings);
+  EXPECT_FALSE(findings[0].explains.has_value());
+  ASSERT_TRUE(findings[1].explains.has_value());
+  EXPECT_NEAR(findings[1].explains->value, 20, 0.2);
+  EXPECT_FALSE(findings[2].explains.has_value());  // no cause of a gap in bandwidth
+}
+
+// Golden G6-11: two nodes with eight NDR ports reach 40 to 48 GB/s for each of 8 GPUs.
+TEST(JobGap, PortsOfANodeSayWhatTwoNodesReach) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < 8; ++i) devices.push_back("mlx5_" + std::to_string(i));
+  JobParts healthy;
+  healthy.add_machine("node01", true, {ibstat_of(devices)});
+  ASSERT_EQ(healthy.machines.size(), 1U);
+  healthy.add_table("2n.txt", 16, 2, 320);
+  EXPECT_FALSE(find_gap(healthy.facts()).has_value());
+
+  JobParts slow;
+  slow.add_machine("node01", true, {ibstat_of(devices)});
+  slow.add_table("2n.txt", 16, 2, 46);
+  const auto gap = find_gap(slow.facts());
+  ASSERT_TRUE(gap.has_value());
+  EXPECT_EQ(gap->basis, core::Basis::kComputed);
+  EXPECT_GE(gap->expected.GBps(), 0.99 * 320);
+  EXPECT_LE(gap->expected.GBps(), 384);
+  EXPECT_NE(gap->source.find("400 GB/s"), std::string::npos) << gap->source;
+}
+
+// One port of 400 Gb/s for eight GPUs (golden G6-13: 6.25 GB/s for each): 46 GB/s is all there is.
+TEST(JobGap, OnePortIsNoGap) {
+  JobParts parts;
+  parts.add_machine("node01", true, {ibstat_of({"mlx5_0"})});
+  parts.add_table("2n.txt", 16, 2, 46);
+  EXPECT_FALSE(find_gap(parts.facts()).has_value());
+}
+
+// Ports of management and storage beside those of the job add nothing.
+TEST(JobGap, SlowPortsBesideFastOnesDoNotCount) {
+  JobParts parts;
+  parts.add_machine("node01", true, {ibstat_of({"mlx5_0"}) + ibstat_of({"mlx5_1"}, 100)});
+  parts.add_table("2n.txt", 16, 2, 20);
+  const auto gap = find_gap(parts.facts());
+  ASSERT_TRUE(gap.has_value());
+  EXPECT_LE(gap->expected.GBps(), 50);
+}
+
+TEST(JobGap, WhatTheCurveSaysIsNotSaidAgain) {
+  const JobParts parts = on_sockets();
+  const auto gap = find_gap(parts.facts());
+  EXPECT_TRUE(judge_gap(gap, found({"curve.plateau-low"})).empty());
+  EXPECT_TRUE(judge_gap({}, {}).empty());
+  const auto said = judge_gap(gap, found({"log.tcp-fallback"}));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].id, "job.gap");
+  EXPECT_NE(said[0].summary.find("good.txt"), std::string::npos) << said[0].summary;
+}
+
+// Runs of other sizes are no measure.
+TEST(JobGap, OtherKindsAreNotCompared) {
+  JobParts parts;
+  parts.add_table("1n.txt", 8, 1, 460);
+  parts.add_table("2n.txt", 16, 2, 46);
+  EXPECT_FALSE(find_gap(parts.facts()).has_value());
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose

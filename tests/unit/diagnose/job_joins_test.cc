@@ -1,0 +1,152 @@
+#include "diagnose/job_joins.h"
+
+#include <gtest/gtest.h>
+
+#include "job_parts.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+std::string line(const std::string& text, int rank = 0, const std::string& host = "node1") {
+  const std::string pid = std::to_string(100 + rank);
+  return host + ":" + pid + ":" + pid + " [" + std::to_string(rank) + "] NCCL INFO " + text + "\n";
+}
+
+constexpr const char* kBoth =
+    "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_4:1/IB [RO]; OOB eth0:192.0.2.1<0>";
+
+// One rank of a job of four, which sends over the NIC with this index.
+std::string log_of(int rank, const std::string& bus, int nic) {
+  return line("NCCL version 2.28.9+cuda13.0", rank) + line(kBoth, rank) +
+         line("Using network IB", rank) +
+         line("ncclCommInitRankConfig comm 0x55 rank " + std::to_string(rank) +
+                  " nranks 4 cudaDev " + std::to_string(rank) + " nvmlDev " + std::to_string(rank) +
+                  " busId " + bus + " commId 0xab - Init START",
+              rank) +
+         line("Channel 00/0 : " + std::to_string(rank) + "[" + std::to_string(rank) + "] -> " +
+                  std::to_string(rank + 2) + "[" + std::to_string(rank) + "] [send] via NET/IB/" +
+                  std::to_string(nic) + "/GDRDMA",
+              rank);
+}
+
+const core::Finding* find(const Judgement& judgement, const std::string& id) {
+  for (const core::Finding& finding : judgement.findings)
+    if (finding.id == id) return &finding;
+  return nullptr;
+}
+
+// The worked example of job_joins.h: the matrix has no bus ids, the log no names of GPUs.
+TEST(JobJoins, TheLogsNicIsNotTheNearest) {
+  JobParts parts;
+  parts.add_machine("node1", true, {matrix_of_two()});
+  parts.add_log(log_of(0, "18000", 1) + log_of(1, "9a000", 1));
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  const core::Finding* far = find(judgement, "job.nic-far");
+  ASSERT_NE(far, nullptr);
+  EXPECT_EQ(far->ranks, (std::vector<int>{0}));
+  for (const char* word : {"mlx5_4", "GPU0", "SYS", "mlx5_0", "PIX", "node1"})
+    EXPECT_NE(far->summary.find(word), std::string::npos) << far->summary;
+  EXPECT_EQ(far->evidence.size(), 2U);
+}
+
+TEST(JobJoins, NearNicsSayNothing) {
+  JobParts parts;
+  parts.add_machine("node1", true, {matrix_of_two(), ibstat_of({"mlx5_0", "mlx5_4"})});
+  parts.add_log(log_of(0, "18000", 0) + log_of(1, "9a000", 1));
+  EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
+}
+
+// One of two GPUs is in the log: which of the matrix it is, nobody knows.
+TEST(JobJoins, AGpuThatCannotBeToldIsNotJudged) {
+  JobParts parts;
+  parts.add_machine("node1", true, {matrix_of_two()});
+  parts.add_log(log_of(0, "18000", 1));
+  EXPECT_EQ(find(judge_joins(parts.facts(), {}), "job.nic-far"), nullptr);
+}
+
+TEST(JobJoins, TheMachineOfAnotherHostIsNotAsked) {
+  JobParts parts;
+  parts.add_machine("node2", true, {matrix_of_two()});
+  parts.add_log(log_of(0, "18000", 1) + log_of(1, "9a000", 1));
+  EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
+}
+
+std::string socket_log() {
+  return line("Using network Socket") +
+         line(
+             "ncclCommInitRankConfig comm 0x55 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 18000 "
+             "commId 0xab - Init START") +
+         line("Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0");
+}
+
+TEST(JobJoins, SocketsAlthoughAPortIsUp) {
+  JobParts parts;
+  parts.add_machine("node1", true, {ibstat_of({"mlx5_0"})});
+  parts.add_log(socket_log());
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  const core::Finding* ignored = find(judgement, "job.network-ignored");
+  ASSERT_NE(ignored, nullptr);
+  EXPECT_NE(ignored->summary.find("mlx5_0"), std::string::npos);
+  EXPECT_NE(ignored->summary.find("50 GB/s"), std::string::npos) << ignored->summary;
+}
+
+TEST(JobJoins, SocketsThatAreSaidOrThatAreAllThereIs) {
+  JobParts said;
+  said.add_machine("node1", true, {ibstat_of({"mlx5_0"})});
+  said.add_log(socket_log());
+  const std::vector<core::Finding> found = {core::make_finding("log.tcp-fallback", "over TCP")};
+  EXPECT_EQ(find(judge_joins(said.facts(), found), "job.network-ignored"), nullptr);
+  JobParts slow;
+  slow.add_machine("node1", true, {ibstat_of({"mlx5_0"}, 10)});
+  slow.add_log(socket_log());
+  EXPECT_EQ(find(judge_joins(slow.facts(), {}), "job.network-ignored"), nullptr);
+}
+
+TEST(JobJoins, FewerNicsThanPorts) {
+  JobParts parts;
+  parts.add_machine("node1", true, {ibstat_of({"mlx5_0", "mlx5_4", "mlx5_5"})});
+  parts.add_log(log_of(0, "18000", 0));
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  const core::Finding* unused = find(judgement, "job.nics-unused");
+  ASSERT_NE(unused, nullptr);
+  EXPECT_NE(unused->summary.find("2 of the 3 ports"), std::string::npos) << unused->summary;
+  EXPECT_NE(unused->summary.find("mlx5_5"), std::string::npos);
+}
+
+// A port of 100 Gb/s beside two of 400 is of storage or management.
+TEST(JobJoins, SlowerPortsNeedNotBeUsed) {
+  JobParts parts;
+  parts.add_machine("node1", true, {ibstat_of({"mlx5_0", "mlx5_4"}) + ibstat_of({"mlx5_9"}, 100)});
+  parts.add_log(log_of(0, "18000", 0));
+  EXPECT_EQ(find(judge_joins(parts.facts(), {}), "job.nics-unused"), nullptr);
+}
+
+TEST(JobJoins, TwoReleasesOfNccl) {
+  JobParts parts;
+  parts.add_log(log_of(0, "18000", 0));
+  parts.add_table("run.txt", 8, 1, 460);
+  parts.tables.back().nccl_version = "2.18.3+cuda12.1";
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  const core::Finding* differ = find(judgement, "job.versions-differ");
+  ASSERT_NE(differ, nullptr);
+  EXPECT_EQ(differ->severity, core::Severity::kInfo);
+  parts.tables.back().nccl_version = "2.28.9";
+  EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
+}
+
+TEST(JobJoins, MachinesThatAreNotAlike) {
+  JobParts parts;
+  std::string other = matrix_of_two();
+  for (std::size_t at; (at = other.find("NV18")) != other.npos;) other.replace(at, 4, "NV12");
+  parts.add_machine("node1", true, {matrix_of_two()});
+  parts.add_machine("node2", true, {matrix_of_two()});
+  EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
+  parts.add_machine("node3", true, {other});
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  ASSERT_FALSE(judgement.findings.empty());
+  EXPECT_TRUE(judgement.findings.front().id.starts_with("topo.diff-"));
+  EXPECT_NE(judgement.findings.front().summary.find("node3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose
