@@ -65,6 +65,9 @@ constexpr std::array kExplanations = {
     Explanation{"log.gdr-*", "job.gap"},
     Explanation{"job.nics-unused", "curve.plateau-*"},
     Explanation{"job.nics-unused", "job.gap"},
+    Explanation{"job.nics-unused", "job.nic-far"},
+    Explanation{"log.nics-differ", "job.nic-far"},
+    Explanation{"topo.port-*", "job.nic-far"},
     Explanation{"trace.straggler", "trace.slow-link"},
 };
 

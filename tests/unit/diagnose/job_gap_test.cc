@@ -46,7 +46,7 @@ TEST(JobGap, ACauseThatLetsLessThroughDidNotHold) {
   parts.add_table("slow.txt", 8, 2, 20);
   const auto gap = find_gap(parts.facts());
   ASSERT_TRUE(gap.has_value());
-  auto findings = found({"log.tcp-fallback", "log.gdr-distance", "topo.cpu-quota"});
+  auto findings = found({"log.tcp-fallback", "log.gdr-distance", "topo.memlock-low"});
   explain_gap(*gap, findings);
   EXPECT_FALSE(findings[0].explains.has_value());
   ASSERT_TRUE(findings[1].explains.has_value());
