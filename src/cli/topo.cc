@@ -1,5 +1,3 @@
-#include "diagnose/topo.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -7,8 +5,8 @@
 #include "cli/facts_view.h"
 #include "cli/links_view.h"
 #include "cli/subcommands.h"
+#include "cli/topo_check.h"
 #include "cli/topo_drawing.h"
-#include "cli/topo_policy.h"
 #include "cli/topo_source.h"
 #include "cli/topo_verbs.h"
 #include "cli/topo_view.h"
@@ -17,14 +15,6 @@
 
 namespace comm_probe::cli {
 namespace {
-
-core::Document document_of(const topology::Survey& survey) {
-  core::Document document{.command = "topo"};
-  document.inputs = {{survey.source, survey.kind}};
-  for (const std::string& source : survey.beside) document.inputs.push_back({source, "beside"});
-  document.caveats = survey.caveats;
-  return document;
-}
 
 using From = std::vector<std::string>;
 
@@ -36,10 +26,8 @@ std::string check_command(const From& from) {
 
 struct TopoOptions {
   From from = {};
-  std::string svg = {};    // of show
-  bool wants_net = false;  // of check
-  std::string watch = {};  // of check
-  int nodes = 2;           // of check
+  std::string svg = {};     // of show
+  CheckOptions check = {};  // of check
 };
 
 int show(const Shell& shell, const TopoOptions& options) {
@@ -47,7 +35,7 @@ int show(const Shell& shell, const TopoOptions& options) {
   if (!survey) return shell.fail(survey.error());
   if (!options.svg.empty())
     if (const auto error = write_drawing(*survey, options.svg)) return shell.fail(*error);
-  core::Document document = document_of(*survey);
+  core::Document document = topo_document(*survey);
   // Facts only: what the source left out is said, but nothing is concluded that it could limit.
   for (core::Caveat& caveat : document.caveats) caveat.limits = false;
   document.result = topology::saved_json(*survey);
@@ -92,57 +80,23 @@ int show(const Shell& shell, const TopoOptions& options) {
   return shell.finish(document);
 }
 
-// Parts of `topo check` that belong to later releases: what is missing, and what does it meanwhile.
-std::optional<core::Error> later_part(const TopoOptions& options) {
-  if (options.wants_net)
-    return core::missing_error(
-        "topo check --net: this release does not test the network between machines",
-        "ibstat, ibdiagnet and ib_write_bw do meanwhile");
-  if (!options.watch.empty())
-    return core::missing_error(
-        fmt::format("topo check --watch {}: this release looks once and ends", options.watch),
-        "`watch -n 10 comm-probe topo check -q` looks again and again");
-  return std::nullopt;
-}
-
-// Rules that could be applied, then the others with what they would need.
-std::vector<core::Block> checked_blocks(const diagnose::TopoJudgement& judgement) {
-  constexpr std::string_view kUnknown = "not known from this source: ";
-  core::KeyValues applied;
-  core::KeyValues unknown;
-  for (const auto& [rule, outcome] : judgement.checked_rows()) {
-    if (outcome.starts_with(kUnknown))
-      unknown.rows.emplace_back(rule, outcome.substr(kUnknown.size()));
-    else
-      applied.rows.emplace_back(rule, outcome);
-  }
-  std::vector<core::Block> blocks;
-  if (!applied.rows.empty()) {
-    blocks.emplace_back(core::Heading{"Checked"});
-    blocks.emplace_back(applied);
-  }
-  if (!unknown.rows.empty()) {
-    blocks.emplace_back(core::Heading{"Not known from this source"});
-    blocks.emplace_back(unknown);
-  }
-  return blocks;
-}
-
 int check(const Shell& shell, const TopoOptions& options) {
-  if (const auto error = later_part(options)) return shell.fail(*error);
-  const auto survey = load_survey(options.from);
-  if (!survey) return shell.fail(survey.error());
-  core::Document document = document_of(*survey);
-  diagnose::TopoJudgement judgement = diagnose::judge_topology(*survey);
-  document.result = {{"source", survey->source}, {"kind", survey->kind}};
-  add_policy(*survey, options.nodes, judgement, document);
-  document.result["checked"] = judgement.checked;
-  document.findings = judgement.findings;
-  document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
-                          judgement.caveats.end());
-  document.verdict = survey_summary(*survey) + ": " + judgement.verdict();
-  for (core::Block& block : checked_blocks(judgement)) document.body.push_back(std::move(block));
-  return shell.finish(document);
+  CheckOptions wanted = options.check;
+  wanted.from = options.from;
+  return check_topology(shell, wanted);
+}
+
+void add_check_options(CLI::App& app, CheckOptions& options) {
+  app.add_option("--nodes", options.nodes, "nodes like this one in a job, for NCCL's rules")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--net", options.wants_net,
+               "also the network's counters: of this machine, or of each --from a snapshot "
+               "(perfquery, ethtool -S, rdma statistic, recordings); two are compared");
+  add_duration(app, "--watch", options.watch,
+               "two snapshots of this machine's counters, T apart (implies --net); Ctrl-C ends "
+               "the waiting, not the check");
 }
 
 void add_from(CLI::App& app, From& from) {
@@ -181,7 +135,9 @@ void add_topo(CLI::App& root, Shell& shell) {
        "show --from -",
        show},
       {"check", "what is wrong with the topology",
-       "Example:\n  comm-probe topo check\n  nvidia-smi topo -m | comm-probe topo check --from -",
+       "Example:\n  comm-probe topo check\n  nvidia-smi topo -m | comm-probe topo check --from -\n"
+       "  comm-probe topo check --net --watch 60s\n"
+       "  comm-probe topo check --net --from before.txt --from after.txt",
        check},
   };
   for (const Verb& verb : kVerbs) {
@@ -191,15 +147,7 @@ void add_topo(CLI::App& root, Shell& shell) {
     if (verb.action == show)
       sub->add_option("--svg", options->svg, "also draw it, problems in red, into this SVG file")
           ->type_name("FILE");
-    if (verb.action == check) {
-      sub->add_option("--nodes", options->nodes, "nodes like this one in a job, for NCCL's rules")
-          ->check(CLI::Range(1, 100000))
-          ->type_name("N")
-          ->capture_default_str();
-      sub->add_flag("--net", options->wants_net, "also between machines (a later release)");
-      sub->add_option("--watch", options->watch, "look again every T (a later release)")
-          ->type_name("T");
-    }
+    if (verb.action == check) add_check_options(*sub, options->check);
     sub->footer(verb.example);
     shell.add_common_flags(*sub);
     sub->callback([&shell, options, action = verb.action] {

@@ -60,6 +60,8 @@ std::span<const FindingEntry> hang_findings();
 std::span<const CaveatEntry> hang_caveats();
 std::span<const FindingEntry> topo_findings();
 std::span<const CaveatEntry> topo_caveats();
+std::span<const FindingEntry> net_findings();
+std::span<const CaveatEntry> net_caveats();
 std::span<const FindingEntry> nccl_findings();
 std::span<const CaveatEntry> nccl_caveats();
 std::span<const FindingEntry> plan_findings();

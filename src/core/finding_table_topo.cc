@@ -230,12 +230,6 @@ constexpr std::array kCaveats = {
                 "Two sources say different things of one device; the first is believed.",
                 "Make both anew on the same machine at the same time; a file of another host or of "
                 "before a reboot is the usual cause."},
-    CaveatEntry{"topo.counters-unnamed",
-                "Several outputs of `ethtool -S` came without the name of their interface.",
-                "Keep the command above each output: echo '$ ethtool -S ens1f0np0'; ethtool -S "
-                "ens1f0np0."},
-    CaveatEntry{"topo.counters-cut", "A text holds more counters than are read.",
-                "Give the outputs of fewer hosts at once."},
     CaveatEntry{"topo.tree-hidden", "A virtual machine hides the PCIe tree.",
                 "Run on the host, or use the topology file of the cloud."},
 };

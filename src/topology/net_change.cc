@@ -55,7 +55,7 @@ core::Evidence evidence_of(const PortCounters& port, const std::string& counter,
   if (value.line > 0)
     evidence.line = value.line;
   else if (port.source == Source::kSysfs)
-    evidence.source += counter;
+    evidence.source += (is_port_counter(counter) ? "counters/" : "hw_counters/") + counter;
   return evidence;
 }
 
@@ -107,12 +107,45 @@ CounterChange change_of(std::string_view counter, Source source, std::uint64_t b
   return change;
 }
 
+NetEnds ends_of(std::vector<NetSnapshot> snapshots) {
+  const auto has_time = [](const NetSnapshot& snapshot) { return snapshot.time.has_value(); };
+  if (std::all_of(snapshots.begin(), snapshots.end(), has_time))
+    std::stable_sort(snapshots.begin(), snapshots.end(),
+                     [](const NetSnapshot& a, const NetSnapshot& b) { return *a.time < *b.time; });
+  std::vector<PortCounters> first;
+  std::vector<PortCounters> last;
+  std::map<std::string, std::size_t> places;
+  std::vector<bool> is_again;
+  for (const NetSnapshot& snapshot : snapshots)
+    for (const PortCounters& port : snapshot.ports) {
+      const std::string key = fmt::format("{}/{}/{}/{}/{}/{}", static_cast<int>(port.source),
+                                          port.host, port.device, port.port, port.netdev, port.lid);
+      const auto [place, is_new] = places.try_emplace(key, first.size());
+      if (is_new) {
+        first.push_back(port);
+        last.push_back(port);
+        is_again.push_back(false);
+      } else {
+        last[place->second] = port;
+        is_again[place->second] = true;
+      }
+    }
+  NetEnds ends;
+  if (!snapshots.empty()) ends.first.source = snapshots.front().source;
+  if (!snapshots.empty()) ends.last.source = snapshots.back().source;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (is_again[i]) ends.first.ports.push_back(std::move(first[i]));
+    ends.last.ports.push_back(std::move(last[i]));
+  }
+  if (!ends.first.ports.empty()) ends.first.time = ends.first.ports.front().time;
+  if (!ends.last.ports.empty()) ends.last.time = ends.last.ports.front().time;
+  return ends;
+}
+
 NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
                          const std::vector<RdmaPortFacts>& known,
                          std::optional<core::Duration> elapsed) {
   NetChange change{.before = before.source, .after = after.source};
-  if (before.time && after.time) elapsed = *after.time - *before.time;
-  if (elapsed && elapsed->in_seconds() <= 0) elapsed.reset();
   for (const PortCounters& port : after.ports) {
     const auto old = std::find_if(before.ports.begin(), before.ports.end(),
                                   [&](const PortCounters& other) { return other.is_same(port); });
@@ -122,6 +155,8 @@ NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
     }
     PortChange& place = place_for(change, port, facts_of(known, port));
     place.elapsed = elapsed;
+    if (old->time && port.time) place.elapsed = *port.time - *old->time;
+    if (place.elapsed && place.elapsed->in_seconds() <= 0) place.elapsed.reset();
     if (place.netdev.empty()) place.netdev = port.netdev;
     add_counters(*old, port, place);
   }

@@ -57,6 +57,14 @@ NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
                          const std::vector<RdmaPortFacts>& known = {},
                          std::optional<core::Duration> elapsed = {});
 
+// Of any number of snapshots, in the order of their times where all tell it: the first and the last
+// record of every port. A port that comes once stands in `last` only.
+struct NetEnds {
+  NetSnapshot first = {};
+  NetSnapshot last = {};
+};
+NetEnds ends_of(std::vector<NetSnapshot> snapshots);
+
 CounterChange change_of(std::string_view counter, PortCounters::Source source, std::uint64_t before,
                         std::uint64_t after);
 

@@ -80,6 +80,11 @@ std::string_view sysfs_counter_name(std::string_view name) {
   return name;
 }
 
+bool is_port_counter(std::string_view sysfs_name) {
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const NameRow& row) { return row.sysfs == sysfs_name; });
+}
+
 std::optional<std::uint64_t> counter_ceiling(std::string_view sysfs_name) {
   for (const NameRow& row : kNames)
     if (row.sysfs == sysfs_name && row.bits < 64) return (std::uint64_t{1} << row.bits) - 1;

@@ -38,6 +38,7 @@ struct PortCounters {
   int port = 0;             // 0: not known
   std::string netdev = {};  // "ens1f0np0"; empty where the source names the device only
   int lid = 0;              // of perfquery, which names no device; 0: not known
+  std::optional<core::Duration> time = {};  // since 1970, without regard to the zone of a text
   std::map<std::string, CounterValue> counters = {};
   core::Evidence from = {};
 
@@ -51,7 +52,7 @@ const char* counter_source_name(PortCounters::Source source);  // "sysfs", "etht
 
 struct NetSnapshot {
   std::string source = {};                  // file name, or "this machine"
-  std::optional<core::Duration> time = {};  // since 1970, without regard to the zone of a text
+  std::optional<core::Duration> time = {};  // of the first port
   std::vector<PortCounters> ports = {};     // by source, in the order they were read
 };
 
@@ -73,6 +74,8 @@ core::Result<NetReading> read_net_counters(core::Input& input, const std::string
 
 // The name that sysfs has for a counter of perfquery; the name itself where there is none.
 std::string_view sysfs_counter_name(std::string_view name);
+// Whether sysfs keeps it in counters/ (those of the InfiniBand port) and not in hw_counters/.
+bool is_port_counter(std::string_view sysfs_name);
 // The largest value that a counter of the port management agent holds: it stays there and does not
 // wrap (InfiniBand 1.4, 16.1.3.5). Nothing for counters of 64 bits.
 std::optional<std::uint64_t> counter_ceiling(std::string_view sysfs_name);

@@ -26,6 +26,7 @@ class Recorder {
   void pci();
   void rdma(const std::string& device);
   void interface(const std::string& name);
+  void cgroups();
   void settings();
   void environment();
   void driver();
@@ -116,6 +117,30 @@ void Recorder::interface(const std::string& name) {
   for (const char* side : {"ecn/roce_np/enable/", "ecn/roce_rp/enable/"}) folder(at + side);
 }
 
+// CPU quotas and what they withheld, from this process's groups up to the root; of the mounts
+// /dev/shm.
+void Recorder::cgroups() {
+  std::istringstream groups(host_.read("/proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t colon = line.rfind(':');
+    if (colon == std::string::npos) continue;
+    std::string path = line.substr(colon + 1);
+    for (int depth = 0; depth < 64; ++depth) {
+      for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu"})
+        files(mount + (path == "/" ? "" : path) + "/",
+              {"cpu.max", "cpu.stat", "cpu.cfs_quota_us", "cpu.cfs_period_us"});
+      if (path.size() <= 1) break;
+      const std::size_t slash = path.rfind('/');
+      path = slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+    }
+  }
+  std::istringstream mounts(host_.read("/proc/self/mounts").value_or(""));
+  std::string kept;
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" /dev/shm ") != std::string::npos) kept += line + "\n";
+  recording_.archive.add_file("/proc/self/mounts", kept);
+}
+
 void Recorder::settings() {
   // That they are empty says something too.
   for (const char* folder : {"/sys/kernel/iommu_groups", "/sys/module"})
@@ -142,7 +167,10 @@ void Recorder::settings() {
 
 void Recorder::environment() {
   std::string lines;
-  for (const char* beginning : {"NCCL_", "CUDA_VISIBLE_DEVICES", "UCX_", "KUBERNETES_SERVICE_HOST"})
+  for (const char* beginning :
+       {"NCCL_", "CUDA_VISIBLE_DEVICES", "UCX_", "NVSHMEM_", "KUBERNETES_SERVICE_HOST",
+        "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK", "MPI_LOCALRANKID",
+        "SLURM_LOCALID", "SLURM_STEP_ID"})
     for (const std::string& name : host_.environment_names(beginning))
       lines += name + "=" + host_.environment(name).value_or("") + "\n";
   recording_.archive.add_file("environment", lines);
@@ -180,7 +208,10 @@ Recording Recorder::make() {
   pci();
   for (const std::string& device : host_.list("/sys/class/infiniband")) rdma(device);
   for (const std::string& name : host_.list("/sys/class/net")) interface(name);
+  cgroups();
   settings();
+  if (const auto now = host_.time())
+    recording_.archive.add_file("recorded_at", fmt::format("{:.3f}\n", now->in_seconds()));
   environment();
   driver();
   commands();

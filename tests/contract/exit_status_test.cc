@@ -82,8 +82,6 @@ TEST(ExitStatus, ThreeForWhatALaterReleaseWillHave) {
       {"topo", "show", "--html", "topo.html"},
       {"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "1us", "--beta", "1GB/s", "--html",
        "x.html"},
-      {"topo", "check", "--net"},
-      {"topo", "check", "--watch", "10s"},
       {"link", "--only", "pcie"}};
   for (const auto& words : later) {
     const BinaryRun run = run_binary(words);

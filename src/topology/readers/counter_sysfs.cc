@@ -48,6 +48,7 @@ NetSnapshot read_net_counters(const core::Host& host) {
     }
     for (const std::string& netdev : netdevs) read_interface(host, netdev, snapshot);
   }
+  for (PortCounters& port : snapshot.ports) port.time = snapshot.time;
   return snapshot;
 }
 

@@ -269,6 +269,8 @@ std::vector<NetSnapshot> CounterText::finish() {
   for (NetSnapshot& snapshot : snapshots_)
     std::erase_if(snapshot.ports, [](const PortCounters& port) { return port.counters.empty(); });
   std::erase_if(snapshots_, [](const NetSnapshot& snapshot) { return snapshot.ports.empty(); });
+  for (NetSnapshot& snapshot : snapshots_)
+    for (PortCounters& port : snapshot.ports) port.time = snapshot.time;
   current_.reset();
   return std::move(snapshots_);
 }
