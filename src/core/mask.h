@@ -1,0 +1,65 @@
+// Masker: takes names and addresses out of texts so that they can be given away, and keeps what an
+// analysis needs: the same name is the same mask in every text, so that files still join.
+//
+//   host names, user names   learnt from the texts (prompts, NCCL's line heads, paths below /home)
+//                            and told; node07 -> h00001: same length, binary files keep their shape
+//   IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold one follow
+//   IPv6, GUID, MAC          numbered; fe80::/64 stays link-local
+//   GPU UUIDs                numbered; serial numbers and secrets are gone
+//
+//   "node07 10.20.30.40" -> "h00001 10.0.1.1", in every file
+//
+// Kept: addresses of no machine (loopback, zero, netmasks), PCI bus ids, versions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace comm_probe::core {
+
+class Masker {
+ public:
+  // Names to be masked wherever they stand as a whole word; a host "node07.site.org" is its short
+  // name and a domain. Names of every machine ("localhost", "root", ...) are left alone.
+  void know_host(std::string_view name);
+  void know_user(std::string_view name);
+  // Host and user names that a text shows.
+  void learn(std::string_view text);
+
+  std::string masked_text(std::string_view text);
+  // Names and secrets only, by as many bytes: counts and offsets of binary formats stay right.
+  std::string masked_binary(std::string_view bytes);
+
+ private:
+  std::string masked_line(std::string_view line);
+  std::string masked_word_names(std::string_view line);
+  std::string masked_addresses(std::string_view line);
+  void know(std::string_view name, char kind);
+
+  std::string mask_of_ipv4(std::uint32_t address);
+  std::uint32_t masked_ipv4(std::uint32_t address);
+  std::uint64_t masked_interface_id(std::uint64_t id);
+  // One run of hexadecimal digits, colons and dots; nothing where it is no address.
+  bool address_mask(std::string_view token, std::string& out);
+
+  std::map<std::string, std::string, std::less<>> names_ = {};
+  std::set<std::size_t> lengths_ = {};  // of names_
+  std::map<char, int> counts_ = {};
+  std::map<std::uint32_t, std::uint32_t> networks_ = {};  // /24 -> number
+  std::map<std::uint32_t, std::uint32_t> addresses_ = {};
+  std::map<std::uint32_t, std::uint32_t> in_network_ = {};
+  std::map<std::uint64_t, std::uint64_t> interface_ids_ = {};
+  std::map<std::uint64_t, std::uint64_t> prefixes_ = {};
+  std::map<std::uint64_t, std::uint64_t> hardware_ids_ = {};  // MAC
+  std::map<std::string, std::string, std::less<>> uuids_ = {};
+  bool in_private_key_ = false;
+};
+
+// A name whose value nobody else should see: "HF_TOKEN", "WANDB_API_KEY", "db_password".
+bool is_secret_name(std::string_view name);
+inline constexpr std::string_view kSecretMask = "<secret>";
+
+}  // namespace comm_probe::core

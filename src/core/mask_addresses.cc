@@ -1,0 +1,225 @@
+// The addresses of core/mask.h: IPv4, IPv6 and GIDs, GUIDs, MACs, UUIDs.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <optional>
+
+#include "core/mask.h"
+#include "core/mask_words.h"
+
+namespace comm_probe::core {
+namespace {
+
+bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_address_char(char c) { return is_hex(c) || c == ':' || c == '.'; }
+
+bool ends_word(std::string_view text, std::size_t at) {
+  return at == text.size() || (!is_alnum(text[at]) && text[at] != '_');
+}
+
+// "10.20.30.40" at the beginning of a text; its length is returned, 0 where there is none.
+std::size_t ipv4_at(std::string_view text, std::uint32_t& address) {
+  address = 0;
+  std::size_t at = 0;
+  for (int part = 0; part < 4; ++part) {
+    if (part > 0 && (at >= text.size() || text[at++] != '.')) return 0;
+    std::uint32_t value = 0;
+    std::size_t digits = 0;
+    const bool has_zero = at < text.size() && text[at] == '0';
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 4) {
+      value = value * 10 + static_cast<std::uint32_t>(text[at++] - '0');
+      ++digits;
+    }
+    if (digits == 0 || digits > 3 || value > 255 || (has_zero && digits > 1)) return 0;
+    address = address << 8U | value;
+  }
+  if (at < text.size() && text[at] == '.' && at + 1 < text.size() && is_alnum(text[at + 1]))
+    return 0;  // more parts: a version
+  return at;
+}
+
+// Hexadecimal digits of groups of `size` with colons between; nothing where it is not such a run.
+std::optional<std::string> digits_of_groups(std::string_view token, std::size_t size,
+                                            std::size_t count) {
+  if (token.size() != count * (size + 1) - 1) return std::nullopt;
+  std::string digits;
+  for (std::size_t i = 0; i < token.size(); ++i) {
+    const bool is_colon = i % (size + 1) == size;
+    if (is_colon != (token[i] == ':') || (!is_colon && !is_hex(token[i]))) return std::nullopt;
+    if (!is_colon) digits += token[i];
+  }
+  return digits;
+}
+
+std::uint64_t number_of(std::string_view hex) {
+  return std::strtoull(std::string(hex).c_str(), nullptr, 16);
+}
+
+std::string in_groups(const std::string& digits, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); i += size)
+    text += (i == 0 ? "" : ":") + digits.substr(i, size);
+  return text;
+}
+
+std::uint64_t read_64(const unsigned char* bytes) {
+  std::uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) value = value << 8U | bytes[i];
+  return value;
+}
+void write_64(std::uint64_t value, unsigned char* bytes) {
+  for (int i = 7; i >= 0; --i, value >>= 8U) bytes[i] = static_cast<unsigned char>(value & 255U);
+}
+
+// 8-4-4-4-12 hexadecimal digits.
+bool is_uuid(std::string_view text) {
+  if (text.size() < 36) return false;
+  for (std::size_t i = 0; i < 36; ++i) {
+    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (is_dash ? text[i] != '-' : !is_hex(text[i])) return false;
+  }
+  return text.size() == 36 || (!is_alnum(text[36]) && text[36] != '-');
+}
+
+}  // namespace
+
+// The /24 gets a number, the host a number in it.
+std::uint32_t Masker::masked_ipv4(std::uint32_t address) {
+  const std::uint32_t first = address >> 24U;
+  if (first == 0 || first == 127 || first >= 224) return address;
+  const auto known = addresses_.find(address);
+  if (known != addresses_.end()) return known->second;
+  const auto count = static_cast<std::uint32_t>(networks_.size());
+  const std::uint32_t network = networks_.try_emplace(address >> 8U, count).first->second;
+  const std::uint32_t host = ++in_network_[network];
+  const std::uint32_t mask = 10U << 24U | (network & 0xffffU) << 8U | (host & 255U);
+  addresses_[address] = mask;
+  return mask;
+}
+
+std::string Masker::mask_of_ipv4(std::uint32_t address) {
+  const std::uint32_t mask = masked_ipv4(address);
+  return fmt::format("{}.{}.{}.{}", mask >> 24U, mask >> 16U & 255U, mask >> 8U & 255U,
+                     mask & 255U);
+}
+
+std::uint64_t Masker::masked_interface_id(std::uint64_t id) {
+  if (id == 0 || id == 1) return id;
+  constexpr std::uint64_t kBase = 0x02c0ffee00000000;
+  return kBase | interface_ids_.try_emplace(id, interface_ids_.size() + 1).first->second;
+}
+
+bool Masker::address_mask(std::string_view token, std::string& out) {
+  if (const auto mac = digits_of_groups(token, 2, 6)) {
+    const std::uint64_t id = number_of(*mac);
+    if (id == 0 || id == 0xffffffffffff) return false;
+    const std::uint64_t number =
+        hardware_ids_.try_emplace(id, hardware_ids_.size() + 1).first->second;
+    out = in_groups(fmt::format("02{:010x}", number & 0xffffffffffU), 2);
+    return true;
+  }
+  for (const auto& [size, count] : {std::pair(4U, 4U), std::pair(2U, 8U)})
+    if (const auto guid = digits_of_groups(token, size, count)) {
+      out = in_groups(fmt::format("{:016x}", masked_interface_id(number_of(*guid))), size);
+      return true;
+    }
+  // The hardware address of IPoIB: flags and queue pair, a GID.
+  if (const auto hardware = digits_of_groups(token, 2, 20)) {
+    const std::uint64_t id = masked_interface_id(number_of(hardware->substr(24)));
+    out = in_groups(hardware->substr(0, 24) + fmt::format("{:016x}", id), 2);
+    return true;
+  }
+  std::array<unsigned char, 16> bytes = {};
+  // "abc::def" is C++ more often than an address
+  if (token.find_first_of("0123456789") == std::string_view::npos) return false;
+  if (token.size() > 45 || ::inet_pton(AF_INET6, std::string(token).c_str(), bytes.data()) != 1)
+    return false;
+  const std::uint64_t high = read_64(bytes.data());
+  const std::uint64_t low = read_64(bytes.data() + 8);
+  if (high == 0 && low <= 1) return false;
+  if (high == 0 && low >> 32U == 0xffff) {
+    write_64(0xffff00000000U | masked_ipv4(static_cast<std::uint32_t>(low)), bytes.data() + 8);
+  } else {
+    constexpr std::uint64_t kDocumentation = 0x20010db800000000;
+    const bool is_local = high >> 32U == 0xfe800000;
+    if (!is_local && high != 0)
+      write_64(kDocumentation | prefixes_.try_emplace(high, prefixes_.size() + 1).first->second,
+               bytes.data());
+    write_64(masked_interface_id(low), bytes.data() + 8);
+  }
+  if (digits_of_groups(token, 4, 8)) {
+    out = in_groups(fmt::format("{:016x}{:016x}", read_64(bytes.data()), read_64(&bytes[8])), 4);
+    return true;
+  }
+  std::array<char, INET6_ADDRSTRLEN> text = {};
+  ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+  out = text.data();
+  return true;
+}
+
+std::string Masker::masked_addresses(std::string_view line) {
+  std::string out;
+  std::string mask;
+  std::size_t at = 0;
+  const auto plain_word = [&] {
+    do out += line[at++];
+    while (at < line.size() && is_alnum(line[at]) && is_alnum(line[at - 1]));
+  };
+  while (at < line.size()) {
+    const char before = at == 0 ? ' ' : line[at - 1];
+    const bool is_inside = is_alnum(before) || before == '_' || before == '.' || before == '+';
+    const bool begins = (is_hex(line[at]) || line[at] == ':') && !is_inside;
+    const std::string_view rest = line.substr(at);
+    if (begins && is_uuid(rest)) {
+      const auto number = uuids_.size() + 1;
+      const auto mask_of = fmt::format("00000000-0000-0000-0000-{:012x}", number);
+      out += uuids_.try_emplace(std::string(rest.substr(0, 36)), mask_of).first->second;
+      at += 36;
+      continue;
+    }
+    if (!begins) {
+      if (is_alnum(line[at]))
+        plain_word();
+      else
+        out += line[at++];
+      continue;
+    }
+    if (rest.starts_with("0x")) {
+      std::size_t end = 2;
+      while (end < rest.size() && is_hex(rest[end])) ++end;
+      const bool is_guid = end == 18 && (end == rest.size() || !is_alnum(rest[end]));
+      out += is_guid ? fmt::format("0x{:016x}", masked_interface_id(number_of(rest.substr(2, 16))))
+                     : std::string(rest.substr(0, end));
+      at += end;
+      continue;
+    }
+    std::size_t end = 0;
+    while (end < rest.size() && is_address_char(rest[end])) ++end;
+    while (end > 0 &&
+           (rest[end - 1] == '.' || (rest[end - 1] == ':' && !rest.substr(0, end).ends_with("::"))))
+      --end;
+    const bool is_whole = ends_word(rest, end);
+    if (is_whole && address_mask(rest.substr(0, end), mask)) {
+      out += mask;
+      at += end;
+      continue;
+    }
+    std::uint32_t address = 0;
+    if (const std::size_t length = ipv4_at(rest, address); length > 0 && ends_word(rest, length)) {
+      out += mask_of_ipv4(address);
+      at += length;
+      continue;
+    }
+    if (is_alnum(line[at]))
+      plain_word();
+    else
+      out += line[at++];
+  }
+  return out;
+}
+
+}  // namespace comm_probe::core

@@ -1,0 +1,254 @@
+#include "core/mask_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+#include "core/mask.h"
+
+namespace comm_probe::core {
+namespace {
+
+bool is_host_char(char c) { return is_name_char(c) || c == '.'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view run_of(std::string_view text, bool (*is_in)(char)) {
+  std::size_t end = 0;
+  while (end < text.size() && is_in(text[end])) ++end;
+  return text.substr(0, end);
+}
+
+// The word that ends right before `end`.
+std::string_view word_before(std::string_view line, std::size_t end) {
+  std::size_t begin = end;
+  while (begin > 0 && is_host_char(line[begin - 1])) --begin;
+  return line.substr(begin, end - begin);
+}
+
+bool is_name(std::string_view text) {
+  return text.size() >= 2 && std::any_of(text.begin(), text.end(),
+                                         [](unsigned char c) { return std::isalpha(c) != 0; });
+}
+
+// "node07:1234:1300 [0] NCCL INFO": a name, a process, a thread; a launcher's prefix may stand
+// before it.
+void add_line_head(std::string_view line, std::vector<std::string>& hosts) {
+  const std::size_t nccl = line.find(" NCCL ");
+  if (nccl == std::string_view::npos) return;
+  for (std::size_t first = line.find(':'); first < nccl; first = line.find(':', first + 1)) {
+    const std::string_view pid = run_of(line.substr(first + 1), is_digit);
+    const std::size_t second = first + 1 + pid.size();
+    const bool is_head = !pid.empty() && second < line.size() && line[second] == ':' &&
+                         is_digit(line[std::min(second + 1, line.size() - 1)]);
+    if (!is_head) continue;
+    if (const auto host = word_before(line, first); is_name(host)) hosts.emplace_back(host);
+    return;
+  }
+}
+
+// "node[07-09,12]" -> node07 node08 node09 node12, at most 4096; a plain list as it is.
+void add_host_list(std::string_view text, std::vector<std::string>& hosts) {
+  constexpr std::size_t kMost = 4096;
+  while (!text.empty() && hosts.size() < kMost) {
+    const std::size_t open = text.find('[');
+    const std::size_t comma = text.find(',');
+    if (open == std::string_view::npos || comma < open) {
+      hosts.emplace_back(text.substr(0, comma));
+      text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+      continue;
+    }
+    const std::string prefix(text.substr(0, open));
+    std::string_view inside = text.substr(open + 1, text.find(']') - open - 1);
+    text.remove_prefix(std::min(text.size(), text.find(']')));
+    text.remove_prefix(std::min<std::size_t>(text.size(), text.starts_with("],") ? 2 : 1));
+    while (!inside.empty() && hosts.size() < kMost) {
+      const std::string_view item = inside.substr(0, inside.find(','));
+      inside.remove_prefix(std::min(inside.size(), item.size() + 1));
+      const std::string_view low = item.substr(0, item.find('-'));
+      const std::string_view high = item.size() > low.size() ? item.substr(low.size() + 1) : low;
+      int from = 0;
+      int to = 0;
+      std::from_chars(low.data(), low.data() + low.size(), from);
+      std::from_chars(high.data(), high.data() + high.size(), to);
+      for (int i = from; i <= to && hosts.size() < kMost; ++i)
+        hosts.push_back(fmt::format("{}{:0{}}", prefix, i, low.size()));
+    }
+  }
+}
+
+// NAME=VALUE for the names of `names`; "NAME: VALUE" and "export NAME=VALUE" too.
+std::string_view value_of_any(std::string_view line,
+                              std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const std::size_t at = line.find(name);
+    if (at == std::string_view::npos || (at > 0 && is_name_char(line[at - 1]))) continue;
+    std::size_t from = at + name.size();
+    if (from < line.size() && line[from] == '"') ++from;
+    if (from >= line.size() || (line[from] != '=' && line[from] != ':')) continue;
+    from = line.find_first_not_of(" \"'", from + 1);
+    if (from == std::string_view::npos) continue;
+    return line.substr(from, line.find_first_of(" \"'\t;", from) - from);
+  }
+  return {};
+}
+
+// The two sides of "alice@node07": what stands around the sign.
+void add_prompt(std::string_view line, bool wants_user, std::vector<std::string>& names) {
+  for (std::size_t at = line.find('@'); at != std::string_view::npos; at = line.find('@', at + 1)) {
+    const std::string_view user = word_before(line, at);
+    const std::string_view host = run_of(line.substr(at + 1), is_host_char);
+    const std::size_t end = at + 1 + host.size();
+    const bool is_prompt = end < line.size() && (line[end] == ':' || line[end] == ' ');
+    if (user.empty() || !is_name(host) || !is_prompt) continue;
+    names.emplace_back(wants_user ? user : host);
+  }
+}
+
+constexpr std::array<std::string_view, 11> kKeyBeginnings = {
+    "hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"};
+constexpr std::array<std::string_view, 12> kSecretWords = {
+    "TOKEN",      "SECRET",      "PASSWORD",   "PASSWD",        "API_KEY",       "APIKEY",
+    "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "AUTHORIZATION", "SERIAL NUMBER", "SERIAL_NUMBER"};
+
+bool is_key_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
+         c == '/' || c == '+' || c == '=';
+}
+
+// "HF_TOKEN" is one, "max_tokens" and "TOKENIZERS_PARALLELISM" are none.
+bool is_secret_at(std::string_view upper, std::size_t at, std::string_view word) {
+  const std::size_t end = at + word.size();
+  return word != "TOKEN" || end >= upper.size() || !is_name_char(upper[end]);
+}
+
+std::string upper_of(std::string_view text) {
+  std::string upper(text);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return upper;
+}
+
+// "scheme://user:password@host" -> the password is gone.
+void hide_url_password(std::string& line) {
+  for (std::size_t at = line.find("://"); at != std::string::npos; at = line.find("://", at + 3)) {
+    const std::size_t end = line.find_first_of(" \t/\"'", at + 3);
+    const std::size_t sign = line.rfind('@', end == std::string::npos ? line.size() : end);
+    if (sign == std::string::npos || sign < at + 3) continue;
+    const std::size_t colon = line.find(':', at + 3);
+    if (colon == std::string::npos || colon > sign) continue;
+    line.replace(colon + 1, sign - colon - 1, kSecretMask);
+  }
+}
+
+void hide_known_keys(std::string& line) {
+  constexpr std::size_t kShortest = 20;
+  for (const std::string_view beginning : kKeyBeginnings)
+    for (std::size_t at = line.find(beginning); at != std::string::npos;
+         at = line.find(beginning, at + 1)) {
+      if (at > 0 && is_name_char(line[at - 1])) continue;
+      const std::string_view key = run_of(std::string_view(line).substr(at), is_key_char);
+      if (key.size() >= kShortest) line.replace(at, key.size(), kSecretMask);
+    }
+}
+
+// "NAME=VALUE", "NAME: VALUE" and "Bearer VALUE": the value up to its end.
+void hide_named_values(std::string& line) {
+  const std::string upper = upper_of(line);
+  std::vector<std::pair<std::size_t, std::size_t>> values;
+  for (const std::string_view word : kSecretWords)
+    for (std::size_t at = upper.find(word); at != std::string::npos;
+         at = upper.find(word, at + 1)) {
+      if (!is_secret_at(upper, at, word)) continue;
+      std::size_t sign = at + word.size();
+      while (sign < line.size() && is_name_char(line[sign])) ++sign;
+      while (sign < line.size() && (line[sign] == '"' || line[sign] == '\'' || line[sign] == ' '))
+        ++sign;
+      if (sign >= line.size() || (line[sign] != '=' && line[sign] != ':')) continue;
+      const std::size_t from = line.find_first_not_of(" \"'", sign + 1);
+      if (from == std::string::npos) continue;
+      const bool is_header = word == "AUTHORIZATION" || word.starts_with("SERIAL");
+      std::size_t to = line.find_first_of(is_header ? "\"'" : " \t\"',;", from);
+      to = to == std::string::npos ? line.size() : to;
+      values.emplace_back(from, to);
+    }
+  if (const std::size_t at = upper.find("BEARER "); at != std::string::npos) {
+    const std::string_view key = run_of(std::string_view(line).substr(at + 7), is_key_char);
+    values.emplace_back(at + 7, at + 7 + key.size());
+  }
+  std::sort(values.rbegin(), values.rend());
+  std::size_t before = line.size() + 1;
+  for (const auto& [from, to] : values) {
+    if (to > before || from >= to) continue;  // inside one that is hidden already
+    line.replace(from, to - from, kSecretMask);
+    before = from;
+  }
+}
+
+}  // namespace
+
+bool is_name_char(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+}
+
+bool is_secret_name(std::string_view name) {
+  const std::string upper = upper_of(name);
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(), [&](std::string_view word) {
+    const std::size_t at = upper.rfind(word);
+    return at != std::string::npos && is_secret_at(upper, at, word);
+  });
+}
+
+std::vector<std::string> hosts_in_line(std::string_view line) {
+  std::vector<std::string> hosts;
+  line = line.substr(0, 4096);
+  add_line_head(line, hosts);
+  add_prompt(line, false, hosts);
+  // nccl-tests: "#  Rank  0 Group  0 Pid  77 on  node07 device  0"
+  if (const std::size_t pid = line.find(" Pid "); pid != std::string_view::npos)
+    if (const std::size_t on = line.find(" on ", pid); on != std::string_view::npos)
+      if (const std::size_t at = line.find_first_not_of(' ', on + 4); at != std::string_view::npos)
+        hosts.emplace_back(run_of(line.substr(at), is_host_char));
+  if (line.starts_with("[")) {
+    const std::string_view host = run_of(line.substr(1), is_host_char);
+    const std::size_t end = 1 + host.size();
+    if (is_name(host) && end + 1 < line.size() && line[end] == ':' && is_digit(line[end + 1]))
+      hosts.emplace_back(host);
+  }
+  for (const std::string_view name :
+       {"HOSTNAME", "SLURMD_NODENAME", "MASTER_ADDR", "SLURM_LAUNCH_NODE_IPADDR", "hostname"})
+    if (const auto value = value_of_any(line, {name}); is_name(value))
+      hosts.emplace_back(run_of(value, is_host_char));
+  for (const std::string_view name :
+       {"SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST"})
+    if (const auto value = value_of_any(line, {name}); !value.empty()) add_host_list(value, hosts);
+  std::erase_if(hosts, [](const std::string& host) { return !is_name(host); });
+  return hosts;
+}
+
+std::vector<std::string> users_in_line(std::string_view line) {
+  std::vector<std::string> users;
+  line = line.substr(0, 4096);
+  add_prompt(line, true, users);
+  for (const std::string_view folder : {"/home/", "/users/", "/Users/"})
+    for (std::size_t at = line.find(folder); at != std::string_view::npos;
+         at = line.find(folder, at + 1))
+      users.emplace_back(run_of(line.substr(at + folder.size()), is_name_char));
+  for (const std::string_view name : {"USER", "LOGNAME", "SLURM_JOB_USER", "SUDO_USER"})
+    if (const auto value = value_of_any(line, {name}); is_name(value))
+      users.emplace_back(run_of(value, is_name_char));
+  std::erase_if(users, [](const std::string& user) { return !is_name(user); });
+  return users;
+}
+
+std::string without_secrets(std::string_view text) {
+  std::string line(text);
+  hide_named_values(line);
+  hide_known_keys(line);
+  hide_url_password(line);
+  return line;
+}
+
+}  // namespace comm_probe::core

@@ -1,0 +1,20 @@
+// What core/mask.h looks for in a line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace comm_probe::core {
+
+// Letters, digits, "-" and "_"; a dot ends a word.
+bool is_name_char(char c);
+// "node07:1234:1300 [0] NCCL INFO", "[root@node07 ~]#", "Pid 77 on node07 device", "[node07:1234]",
+// "HOSTNAME=node07", SLURM_NODELIST=node[07-09], MASTER_ADDR=node07.
+std::vector<std::string> hosts_in_line(std::string_view line);
+// "/home/alice/", "alice@node07:", "USER=alice".
+std::vector<std::string> users_in_line(std::string_view line);
+// Values of secret names, keys with a well-known beginning, passwords in URLs, serial numbers.
+std::string without_secrets(std::string_view line);
+
+}  // namespace comm_probe::core

@@ -1,0 +1,150 @@
+// What is masked, what is kept, and that files still join afterwards.
+#include "core/mask.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace comm_probe::core {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Mask, NamesAreTheSameEverywhere) {
+  Masker masker;
+  const std::string log =
+      "gpu-node-07:1234:1300 [0] NCCL INFO Bootstrap : Using eth0:10.20.30.40<0>\n"
+      "[alice@gpu-node-08 ~]$ cd /home/alice/run\n"
+      "#  Rank  0 Group  0 Pid 77 on gpu-node-07.site.example device  0\n";
+  masker.learn(log);
+  const std::string masked = masker.masked_text(log);
+  for (const char* name : {"gpu-node-07", "gpu-node-08", "alice", "site.example", "10.20.30.40"})
+    EXPECT_THAT(masked, Not(HasSubstr(name)));
+  EXPECT_THAT(masked, HasSubstr("h0000000001:1234:1300 [0] NCCL INFO Bootstrap : Using eth0:10."));
+  EXPECT_THAT(masked, HasSubstr("Pid 77 on h0000000001.d"));
+  EXPECT_EQ(masker.masked_text("peer gpu-node-07 says"), "peer h0000000001 says");
+  EXPECT_EQ(masker.masked_text("gpu-node-070 is another"), "gpu-node-070 is another");
+}
+
+TEST(Mask, BinaryKeepsItsShape) {
+  Masker masker;
+  masker.know_host("gpu-node-07");
+  const std::string bytes("\x80\x02X\x0b\0\0\0gpu-node-07q\x01", 20);
+  const std::string pickle("\x80\x02X\x0b\0\0\0gpu-node-07\x01.", 20);
+  EXPECT_EQ(masker.masked_binary(bytes), bytes);  // another, longer word
+  const std::string masked = masker.masked_binary(pickle);
+  EXPECT_EQ(masked.size(), pickle.size());
+  EXPECT_THAT(masked, Not(HasSubstr("gpu-node")));
+}
+
+TEST(Mask, AddressesKeepTheirNetworks) {
+  Masker masker;
+  const auto mask = [&](const std::string& text) { return masker.masked_text(text); };
+  const std::string a = mask("192.168.7.11");
+  const std::string b = mask("192.168.7.12");
+  const std::string c = mask("192.168.8.11");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(a.substr(0, a.rfind('.')), b.substr(0, b.rfind('.')));
+  EXPECT_NE(a.substr(0, a.rfind('.')), c.substr(0, c.rfind('.')));
+  EXPECT_EQ(mask("x=192.168.7.11:29500, y"), "x=" + a + ":29500, y");
+  // the same address inside a GID, in both spellings
+  unsigned parts[4] = {};
+  ASSERT_EQ(std::sscanf(a.c_str(), "%u.%u.%u.%u", parts, parts + 1, parts + 2, parts + 3), 4);
+  char gid[64] = {};
+  std::snprintf(gid, sizeof gid, "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", parts[0],
+                parts[1], parts[2], parts[3]);
+  EXPECT_EQ(mask("0000:0000:0000:0000:0000:ffff:c0a8:070b"), gid);
+  EXPECT_EQ(mask("localGid ::ffff:192.168.7.11, "), "localGid ::ffff:" + a + ", ");
+}
+
+TEST(Mask, HardwareIds) {
+  Masker masker;
+  const auto mask = [&](const std::string& text) { return masker.masked_text(text); };
+  const std::string guid = mask("0c42:a103:0065:1234");
+  EXPECT_THAT(guid, Not(HasSubstr("1234")));
+  std::string digits = guid;
+  std::erase(digits, ':');
+  EXPECT_EQ(mask("Node GUID: 0x0c42a10300651234"), "Node GUID: 0x" + digits);
+  EXPECT_EQ(mask("fe80:0000:0000:0000:0c42:a103:0065:1234"), "fe80:0000:0000:0000:" + guid);
+  EXPECT_THAT(mask("fe80::c42:a103:65:1234%eth0"),
+              testing::AllOf(HasSubstr("fe80::"), Not(HasSubstr("65:1234"))));
+  EXPECT_THAT(mask("link/ether 0c:42:a1:65:12:34 brd ff:ff:ff:ff:ff:ff"),
+              testing::AllOf(Not(HasSubstr("a1:65")), HasSubstr("ff:ff:ff:ff:ff:ff")));
+  EXPECT_THAT(mask("GPU 0: H100 (UUID: GPU-8d3f2c1a-1111-2222-3333-444455556666)"),
+              testing::AllOf(HasSubstr("GPU-00000000-"), Not(HasSubstr("8d3f2c1a"))));
+  EXPECT_THAT(mask("2603:10b6:a03:1::5"), testing::StartsWith("2001:db8:"));
+}
+
+TEST(Mask, WhatIsNoAddressStays) {
+  Masker masker;
+  for (const char* text : {"0000:18:00.0",
+                           "GPU0 00000000:18:00.0 Off",
+                           "02:54:23.123",
+                           "127.0.0.1",
+                           "0.0.0.0",
+                           "255.255.255.0",
+                           "::1",
+                           "NCCL version 2.28.9+cuda12.8",
+                           "libcublas.so.12.8.4.1",
+                           "570.124.06",
+                           "std::vector<int>",
+                           "c10d::ProcessGroupNCCL",
+                           "0x7f00aa10",
+                           "abc::def()",
+                           "comm 0x55d2f3a41c20 rank 3",
+                           "mlx5_0:1/RoCE",
+                           "lane 0: ok",
+                           "a:b",
+                           "::",
+                           ""})
+    EXPECT_EQ(masker.masked_text(text), text);
+}
+
+TEST(Mask, SecretsAreGone) {
+  Masker masker;
+  for (const char* text :
+       {"export HF_TOKEN=hf_abcdefghijklmnopqrstuvwx", "WANDB_API_KEY: 0123456789abcdef0123",
+        "\"aws_secret_access_key\": \"wJalrXUtnFEMI/K7MDENG\"", "db_password = hunter2",
+        "Authorization: Bearer abc.def-ghi_jkl", "clone https://bob:s3cr3t@git.example/x.git",
+        "key ghp_0123456789abcdefghij0123", "    Serial Number          : 1650922012345",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----"}) {
+    const std::string masked = masker.masked_text(text);
+    for (const char* secret : {"hf_abc", "0123456789abcdef0123", "wJalr", "hunter2", "abc.def",
+                               "s3cr3t", "0123456789abcdefghij", "1650922012345", "MIIEp"})
+      EXPECT_THAT(masked, Not(HasSubstr(secret))) << text;
+    EXPECT_THAT(masked, HasSubstr(std::string(kSecretMask))) << text;
+  }
+  EXPECT_EQ(masker.masked_text("max_tokens: 4096 per batch"), "max_tokens: 4096 per batch");
+  EXPECT_TRUE(is_secret_name("HF_TOKEN"));
+  EXPECT_FALSE(is_secret_name("NCCL_DEBUG"));
+  EXPECT_FALSE(is_secret_name("TOKENIZERS_PARALLELISM"));
+}
+
+TEST(Mask, ListsOfTheScheduler) {
+  Masker masker;
+  masker.learn("SLURM_JOB_NODELIST=dgx[007-009,012],login1\nUSER=bob\n");
+  EXPECT_THAT(masker.masked_text("dgx007 dgx008 dgx009 dgx012 login1 bob dgx010"),
+              testing::EndsWith(" dgx010"));
+  for (const char* name : {"dgx007", "dgx009", "dgx012", "login1", "bob"})
+    EXPECT_NE(masker.masked_text(name), name);
+}
+
+TEST(Mask, AnyBytesAreTaken) {
+  std::mt19937 random(11);
+  const std::string alphabet = "0123456789abcdef:.x-@[]/= \n\t\xff GNodeh";
+  for (int round = 0; round < 500; ++round) {
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += alphabet[random() % alphabet.size()];
+    Masker masker;
+    masker.learn(text);
+    const std::string once = masker.masked_text(text);
+    EXPECT_EQ(std::count(once.begin(), once.end(), '\n'),
+              std::count(text.begin(), text.end(), '\n'));
+    EXPECT_EQ(masker.masked_binary(text).size(), text.size());
+  }
+}
+
+}  // namespace
+}  // namespace comm_probe::core
