@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "catalog/catalog.h"
+#include "cli/doctor_bundle.h"
+#include "cli/doctor_collect.h"
+#include "cli/doctor_network.h"
 #include "cli/doctor_pile.h"
 #include "cli/doctor_view.h"
 #include "cli/job_pricer.h"
@@ -16,6 +19,7 @@
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "diagnose/hang_logs.h"
+#include "diagnose/host_state.h"
 #include "diagnose/job_diagnosis.h"
 #include "diagnose/job_joins.h"
 #include "diagnose/job_loss.h"
@@ -37,6 +41,8 @@ struct DoctorRequest {
   std::string machine = {};
   int nodes = 0;
   bool why = false;
+  bool collects = false;
+  CollectRequest collect = {};
 };
 
 // The hardware that curves are compared with: named, else a topology of the pile that shows rates.
@@ -187,9 +193,30 @@ core::Result<diagnose::Reference> reference_of(const DoctorRequest& request,
   return reference;
 }
 
+// Counters are inputs too; the readers of machines know `ethtool -S` alone.
+void name_counters(const PileCounters& counters, Pile& pile) {
+  for (const std::string& file : counters.files) {
+    std::erase(pile.unrecognised, file);
+    pile.inputs.push_back({file, "net-counters"});
+  }
+}
+
 int examine(const Shell& shell, const DoctorRequest& request) {
-  auto pile = load_pile(request.paths);
-  if (!pile) return shell.fail(pile.error());
+  if (request.paths.empty())
+    return shell.fail(core::input_error("doctor: no PATH is given",
+                                        "name files or folders, or --collect to make a bundle"));
+  if (request.collect.mask || !request.collect.output.empty())
+    return shell.fail(core::input_error("doctor: --mask and -o belong to --collect",
+                                        "--output FILE writes the verdict to a file"));
+  BundleFolder bundles;
+  const std::vector<std::string> paths = bundles.unpacked(request.paths);
+  PileCounters counters = read_pile_counters(paths);
+  counters.snapshots.insert(counters.snapshots.end(), bundles.counters().begin(),
+                            bundles.counters().end());
+  auto pile = load_pile(paths);
+  if (!pile && counters.snapshots.empty()) return shell.fail(pile.error());
+  if (!pile) pile = Pile{};
+  name_counters(counters, *pile);
   Said said{{}, std::move(pile->caveats)};
   auto joined = diagnose::join_machines(std::move(pile->machines), pile->log.hosts);
   for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
@@ -213,6 +240,11 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   if (job) said.caveats.insert(said.caveats.end(), job->caveats.begin(), job->caveats.end());
   const diagnose::HangJudgement hang = judge_hang(job ? &*job : nullptr, pile->lines, said);
   said.take(judge_machines(joined.machines, said));
+  NetworkJudgement network =
+      judge_pile_counters(std::move(counters), joined.machines, pile->log.hosts);
+  said.take(std::move(network.said));
+  said.take(judge_pile_hosts(paths));
+  said.take(diagnose::judge_rank_places(diagnose::rank_places_of(pile->log)));
   const torch::JobLines lines = without_nccl_lines(pile->lines);
   if (pile->log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
     said.take(diagnose::judge_log(pile->log, lines));
@@ -228,12 +260,15 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .dumps = job ? &*job : nullptr,
                                  .hang = &hang,
                                  .traces = pile->traces.traces,
-                                 .has_link_tests = has_link_tests};
+                                 .has_link_tests = has_link_tests,
+                                 .watched_ports = network.watched_ports};
   judge_program(*pile, facts, hardware.pricer.get(), said);
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
-  return shell.finish(doctor_document(
-      {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()}));
+  core::Document document = doctor_document(
+      {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});
+  bundles.name_as_given(document);
+  return shell.finish(document);
 }
 
 }  // namespace
@@ -245,8 +280,15 @@ void add_doctor(CLI::App& root, Shell& shell) {
   auto request = std::make_shared<DoctorRequest>();
   app->add_option("PATH", request->paths,
                   "any mixture of artifacts of one job, recognised by content, or directories of "
-                  "them")
-      ->required();
+                  "them; bundles of --collect; with --collect: files to put into the bundle");
+  app->add_flag("--collect", request->collects,
+                "gather this node's artifacts into a bundle instead: topology, counters, commands "
+                "(read-only, bounded time), settings, and the files of PATH");
+  app->add_option("-o", request->collect.output,
+                  "the bundle that --collect writes (default: comm-probe-HOST.tar.zst)")
+      ->type_name("FILE");
+  app->add_flag("--mask", request->collect.mask,
+                "with --collect: names, addresses and secrets are replaced, the same by the same");
   app->add_flag("--why", request->why,
                 "the path to the verdict: what was checked, what was fine, what was not there");
   app->add_option("--machine", request->machine,
@@ -257,10 +299,17 @@ void add_doctor(CLI::App& root, Shell& shell) {
       ->type_name("N");
   app->footer(
       "Example:\n  comm-probe doctor ticket-4711/\n"
-      "  comm-probe doctor nccl.log topo.txt ibstat.txt allreduce_2n.txt --why");
+      "  comm-probe doctor nccl.log topo.txt ibstat.txt allreduce_2n.txt --why\n"
+      "  comm-probe doctor --collect --mask -o node7.tar.zst logs/   (on each node)\n"
+      "  comm-probe doctor node7.tar.zst node8.tar.zst");
   shell.add_common_flags(*app);
-  app->callback(
-      [&shell, request] { shell.run([&shell, request] { return examine(shell, *request); }); });
+  app->callback([&shell, request] {
+    shell.run([&shell, request] {
+      if (!request->collects) return examine(shell, *request);
+      request->collect.paths = request->paths;
+      return collect(shell, request->collect);
+    });
+  });
 }
 
 }  // namespace comm_probe::cli

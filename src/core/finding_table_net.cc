@@ -157,7 +157,7 @@ constexpr std::array kFindings = {
                  "NICs are named in another order, one is missing, or NCCL_IB_HCA differs.",
                  "Make names and order of the NICs alike on every host; traffic between rails goes "
                  "over the spine."},
-    FindingEntry{"topo.ranks-scattered", Severity::kWarning, Layer::kApplication,
+    FindingEntry{"topo.ranks-scattered", Severity::kInfo, Layer::kApplication,
                  "Neighbouring ranks are on different hosts.",
                  "A cyclic distribution of the launcher. NCCL orders its rings by host all the "
                  "same, but the framework's groups are made of neighbouring ranks: tensor "

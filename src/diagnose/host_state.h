@@ -11,6 +11,7 @@
 
 #include "core/finding.h"
 #include "diagnose/net_state.h"
+#include "nccl/debug_log.h"
 #include "topology/host_state.h"
 
 namespace comm_probe::diagnose {
@@ -29,6 +30,9 @@ struct RankPlace {
 // Ranks packed node by node, as many on each, the same NIC for the same GPU everywhere. Quiet where
 // fewer than two hosts are known.
 std::vector<core::Finding> judge_rank_places(std::vector<RankPlace> places);
+// Of the largest communicator that a log shows; GPUs are counted by bus id on each host, NICs are
+// not told (NCCL numbers them by itself).
+std::vector<RankPlace> rank_places_of(const nccl::DebugLog& log);
 
 std::span<const NetLimit> host_limits();
 

@@ -109,4 +109,24 @@ std::vector<Finding> judge_rank_places(std::vector<RankPlace> places) {
   return findings;
 }
 
+std::vector<RankPlace> rank_places_of(const nccl::DebugLog& log) {
+  int largest = -1;
+  for (std::size_t i = 0; i < log.comms.size(); ++i)
+    if (largest < 0 || log.comms[i].size > log.comms[static_cast<std::size_t>(largest)].size)
+      largest = static_cast<int>(i);
+  std::map<int, std::set<std::uint64_t>> gpus;  // by host
+  for (const nccl::LogRank& rank : log.ranks)
+    if (rank.comm == largest)
+      gpus[log.processes[static_cast<std::size_t>(rank.process)].host].insert(rank.bus_id);
+  std::vector<RankPlace> places;
+  for (const nccl::LogRank& rank : log.ranks) {
+    if (rank.comm != largest || rank.rank < 0) continue;
+    const int host = log.processes[static_cast<std::size_t>(rank.process)].host;
+    const auto& ids = gpus[host];
+    places.push_back({rank.rank, log.hosts[static_cast<std::size_t>(host)],
+                      static_cast<int>(std::distance(ids.begin(), ids.find(rank.bus_id))), ""});
+  }
+  return places;
+}
+
 }  // namespace comm_probe::diagnose

@@ -184,6 +184,21 @@ TEST(RankPlaces, CyclicUnevenAndOffTheRail) {
   EXPECT_THAT(off[0].summary, HasSubstr("GPU0 of node1 uses mlx5_1, elsewhere mlx5_0"));
 }
 
+TEST(RankPlaces, OfALog) {
+  nccl::DebugLog log;
+  log.hosts = {"node0", "node1"};
+  log.processes = {{.host = 0}, {.host = 1}, {.host = 0}, {.host = 1}};
+  log.comms = {{.size = 2}, {.size = 4}};
+  for (int i = 0; i < 4; ++i)
+    log.ranks.push_back({.comm = 1, .process = i, .rank = i, .bus_id = i < 2 ? 0x18U : 0x2aU});
+  log.ranks.push_back({.comm = 0, .process = 3, .rank = 0});
+  const auto places = rank_places_of(log);
+  ASSERT_EQ(places.size(), 4U);
+  EXPECT_EQ(places[2].host, "node0");
+  EXPECT_EQ(places[2].local_gpu, 1);
+  EXPECT_EQ(ids_of(judge_rank_places(places)), "topo.ranks-scattered ");
+}
+
 TEST(HostState, LimitsHaveSourcesAndIdsEntries) {
   for (const NetLimit& row : host_limits()) EXPECT_NE(std::string(row.source), "") << row.name;
   for (const char* id : {"topo.cpu-quota", "topo.ranks-scattered", "topo.shm-small"})

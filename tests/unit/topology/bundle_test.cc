@@ -31,9 +31,10 @@ Archive node() {
   archive.add_file("proc/sys/kernel/hostname", "gpu-node-07.site.example\n");
   archive.add_file("recorded_at", "1795575263.000\n");
   archive.add_file("proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\n");
-  archive.add_file("environment",
-                   "NCCL_SOCKET_IFNAME=eth0\nUSER=alice\nHOME=/home/alice\nMASTER_ADDR=10.20.30.40\n"
-                   "SLURM_JOB_NODELIST=gpu-node-[07-08]\nNCCL_PASSWORD=hunter2\n");
+  archive.add_file(
+      "environment",
+      "NCCL_SOCKET_IFNAME=eth0\nUSER=alice\nHOME=/home/alice\nMASTER_ADDR=10.20.30.40\n"
+      "SLURM_JOB_NODELIST=gpu-node-[07-08]\nNCCL_PASSWORD=hunter2\n");
   const std::string device = "sys/class/infiniband/mlx5_0/";
   archive.add_file(device + "sys_image_guid", "0c42:a103:0065:1234\n");
   archive.add_file(device + "ports/1/state", "4: ACTIVE\n");
@@ -145,18 +146,16 @@ TEST(Bundle, MaskedNothingLeaksAndFilesStillJoin) {
     if (path.ends_with("rank0.log")) log = bundle.archive.read(path).value_or("");
   const std::string host = bundle.host.substr(0, bundle.host.find('.'));
   EXPECT_EQ(host.size(), std::string("gpu-node-07").size());
-  EXPECT_TRUE(log.starts_with(host + ":1234:1300 [0] NCCL INFO Bootstrap : Using eth0:10."))
-      << log;
+  EXPECT_TRUE(log.starts_with(host + ":1234:1300 [0] NCCL INFO Bootstrap : Using eth0:10.")) << log;
   // the address of the log, in the environment and in the GID of the port
   const std::string at = log.substr(log.find("eth0:") + 5);
   const std::string address = at.substr(0, at.find('<'));
   EXPECT_THAT(bundle.archive.read("environment").value_or(""), HasSubstr("MASTER_ADDR=" + address));
   unsigned parts[4] = {};
   ASSERT_EQ(std::sscanf(address.c_str(), "%u.%u.%u.%u", parts, parts + 1, parts + 2, parts + 3), 4);
-  EXPECT_THAT(
-      bundle.archive.read("sys/class/infiniband/mlx5_0/ports/1/gids/3").value_or(""),
-      HasSubstr(fmt::format("ffff:{:02x}{:02x}:{:02x}{:02x}", parts[0], parts[1], parts[2],
-                            parts[3])));
+  EXPECT_THAT(bundle.archive.read("sys/class/infiniband/mlx5_0/ports/1/gids/3").value_or(""),
+              HasSubstr(fmt::format("ffff:{:02x}{:02x}:{:02x}{:02x}", parts[0], parts[1], parts[2],
+                                    parts[3])));
   const auto source = read_source(bundle.machine());
   ASSERT_TRUE(source.ok());
   EXPECT_EQ(source->facts.rdma_ports.at(0).rate->in_Gbps(), 400);

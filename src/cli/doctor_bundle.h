@@ -1,0 +1,40 @@
+// Bundles of `doctor --collect` among the paths of doctor: each is unpacked into a folder of its
+// own below one private temporary folder, which goes when the object goes. What is said afterwards
+// names "runs/node7.tar.zst/node07/files/rank0.log", not the temporary folder.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/document.h"
+#include "core/result.h"
+#include "topology/bundle.h"
+
+namespace comm_probe::cli {
+
+class BundleFolder {
+ public:
+  BundleFolder() = default;
+  ~BundleFolder();
+  BundleFolder(const BundleFolder&) = delete;
+  BundleFolder& operator=(const BundleFolder&) = delete;
+
+  // The paths with every bundle, given or below a given folder, replaced by where it is unpacked:
+  // BUNDLE/HOST/machine.tar, BUNDLE/HOST/files/... A bundle that cannot be read stays a path.
+  // Their counters are not among them, but in counters().
+  std::vector<std::string> unpacked(const std::vector<std::string>& paths);
+  // Paths as the user knows them, in everything that the document says.
+  void name_as_given(core::Document& document) const;
+  const std::vector<topology::NetSnapshot>& counters() const { return counters_; }
+
+ private:
+  bool unpack(const std::string& path, std::string& place);
+  void take_counters(const topology::Bundle& bundle, const std::string& host);
+
+  std::string root_ = {};                                         // with "/" at its end
+  std::vector<std::pair<std::string, std::string>> places_ = {};  // folder, bundle
+  std::vector<topology::NetSnapshot> counters_ = {};
+};
+
+}  // namespace comm_probe::cli
