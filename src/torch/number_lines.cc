@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "torch/rank_of_name.h"
@@ -145,32 +144,21 @@ const Statement* statement_of(std::string_view text) {
   return nullptr;
 }
 
-// Four letters as one number, in small letters.
-constexpr std::uint32_t four(const char (&word)[5]) {
-  std::uint32_t number = 0;
-  for (int i = 3; i >= 0; --i) number = number << 8 | static_cast<std::uint8_t>(word[i] | 0x20);
-  return number;
+// A pile has millions of lines that hold nothing of this: each check costs little on those. "ss" of
+// loss and "rm" of norm are rare pairs, a capital N, I or E is soon searched for.
+bool may_hold_numbers(std::string_view text) {
+  bool is_there = false;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i)
+    is_there |= (text[i] == 's' && text[i + 1] == 's') || (text[i] == 'r' && text[i + 1] == 'm');
+  return is_there;
 }
 
-// What a line may hold, in one pass over it: a pile has millions of lines that hold neither.
-struct Hints {
-  bool numbers = false;
-  bool statements = false;
-};
-Hints hints_of(std::string_view text) {
-  std::uint32_t numbers = 0, statements = 0;
-  for (std::size_t i = 0; i + 4 <= text.size(); ++i) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, text.data() + i, 4);
-    word |= 0x20202020;
-    numbers |= static_cast<std::uint32_t>(word == four("loss")) |
-               static_cast<std::uint32_t>(word == four("norm"));
-    statements |= static_cast<std::uint32_t>(word == four("nanc")) |
-                  static_cast<std::uint32_t>(word == four("orna")) |
-                  static_cast<std::uint32_t>(word == four("nan ")) |
-                  static_cast<std::uint32_t>(word == four("inf "));
-  }
-  return {numbers != 0, statements != 0};
+bool may_be_statement(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kParts = {"NaN", "NanC", "Inf in local",
+                                                      "Error: Function '"};
+  return std::any_of(kParts.begin(), kParts.end(), [&](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -222,9 +210,8 @@ void NumberLineReader::keep(Quantity quantity, double value, const core::Line& l
 
 void NumberLineReader::add(const core::Line& line) {
   if (lines_.files.empty() || line.text.size() > kLongestLine) return;
-  const Hints hints = hints_of(line.text);
-  if (hints.statements) add_statement(line);
-  if (!hints.numbers) return;
+  if (may_be_statement(line.text)) add_statement(line);
+  if (!may_hold_numbers(line.text)) return;
   const auto step = step_of(line.text);
   std::array<bool, 3> told = {};
   for (const Key& key : kKeys) {

@@ -82,8 +82,10 @@ TEST(NumberLines, StatementsOfChecks) {
       "`!isnan(tailPtr[threadIdx.x])` failed.\n"
       "[rank2]: RuntimeError: found NaN in local grad norm for bucket #0 in backward pass before "
       "data-parallel communication collective. Device: 2, node: node01\n"
+      "[rank0]: RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.\n"
+      "[rank0]: RuntimeError: found Inf in local grad norm for bucket #1\n"
       "NaN checks are on\n");
-  ASSERT_EQ(lines.statements.size(), 2u);
+  ASSERT_EQ(lines.statements.size(), 4u);
   EXPECT_EQ(lines.statements[0].rank, 1);
   EXPECT_EQ(lines.statements[1].rank, 2);
   EXPECT_TRUE(lines.statements[1].is_before_communication);
