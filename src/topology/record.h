@@ -2,7 +2,7 @@
 // topology/ reads, what the GPU driver says, the output of the usual commands, and the settings of
 // NCCL and CUDA in the environment. The tar is what core::Host replays.
 //
-//   sys/...  proc/...  environment  nvml.json  commands/nvidia-smi_topo_-m.txt
+//   sys/...  proc/...  environment  nvml.json  recorded_at  commands/nvidia-smi_topo_-m.txt
 //
 // Left out: MAC addresses, serial numbers, the kernel command line except what concerns the IOMMU.
 // Left in: the host's GUIDs and GIDs (which hold IP addresses).
