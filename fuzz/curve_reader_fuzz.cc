@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!reading.error().one_line().empty());
     return 0;
   }
-  require(!reading->curves.empty() || !reading->pairs.empty());
+  require(!reading->curves.empty() || !reading->pairs.empty() || !reading->links.empty());
   for (const Curve& curve : reading->curves) check(curve);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "catalog/catalog.h"
 #include "cli/baseline_view.h"
 #include "cli/curve_view.h"
+#include "cli/fleet_view.h"
 #include "cli/job_pricer.h"
 #include "cli/link_tests_view.h"
 #include "cli/subcommands.h"
@@ -21,6 +22,7 @@
 #include "core/parallel.h"
 #include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
+#include "diagnose/fleet.h"
 #include "diagnose/machine_of_topology.h"
 #include "topology/job_machine.h"
 
@@ -149,22 +151,29 @@ void add_read_caveats(Document& document, const Inputs& inputs) {
     for (const core::Caveat& caveat : reading.caveats) document.caveats.push_back(caveat);
 }
 
-// "No reference" of several curves and files is one caveat; the others name their file.
+// What is not known of many curves or tests is one caveat; the others name their file.
 void add_judgement_caveats(Document& document, const std::vector<JudgedReading>& judged) {
-  std::vector<core::Caveat> without_reference;
+  std::map<std::string, std::vector<core::Caveat>> of_many = {{"curve.no-reference", {}},
+                                                              {"curve.port-unknown", {}}};
   for (const JudgedReading& reading : judged)
-    for (const core::Caveat& caveat : reading.judgement.caveats)
-      (caveat.id == "curve.no-reference" ? without_reference : document.caveats).push_back(caveat);
-  if (without_reference.empty()) return;
-  core::Caveat caveat = without_reference.front();
-  if (without_reference.size() > 1)
-    caveat.missing += fmt::format(" (and {} more like it)", without_reference.size() - 1);
-  document.caveats.push_back(std::move(caveat));
+    for (const core::Caveat& caveat : reading.judgement.caveats) {
+      const auto many = of_many.find(caveat.id);
+      (many == of_many.end() ? document.caveats : many->second).push_back(caveat);
+    }
+  for (const auto& [id, caveats] : of_many) {
+    if (caveats.empty()) continue;
+    core::Caveat caveat = caveats.front();
+    if (caveats.size() > 1)
+      caveat.missing += fmt::format(" (and {} more like it)", caveats.size() - 1);
+    document.caveats.push_back(std::move(caveat));
+  }
 }
 
 struct Judged {
   std::vector<JudgedReading> readings = {};
   std::vector<diagnose::Comparison> comparisons = {};  // with the baseline, where there is one
+  diagnose::Fleet fleet = {};       // pairs of nodes and single nodes, of all readings
+  diagnose::Judgement across = {};  // of the fleet, and of tests of links beside each other
 };
 
 // A baseline is a reference: that no hardware is named does not matter then.
@@ -219,6 +228,8 @@ void add_result(Document& document, const Inputs& inputs, const Judged& judged) 
   for (const Reading& reading : inputs.readings)
     for (const curve::Pair& pair : reading.pairs)
       document.result["pairs"].push_back(pair_json(pair));
+  if (const core::Json fleet = fleet_json(judged.fleet); !fleet.empty())
+    document.result["fleet"] = fleet;
   for (const curve::LinkTest* test : all_links(inputs))
     document.result["links"].push_back(link_test_json(*test));
 }
@@ -231,12 +242,14 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
     document.inputs.push_back({reading.file, reading.kind});
   for (const JudgedReading& reading : judged.readings)
     for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
+  for (const auto& finding : judged.across.findings) document.findings.push_back(finding);
   add_judgement_caveats(document, judged.readings);
-  document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons);
+  document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons, judged.across);
   if (shell.json()) {
     add_result(document, inputs, judged);
   } else {
     document.body = curve_blocks(all_curves(judged));
+    for (auto& block : fleet_blocks(judged.fleet)) document.body.push_back(std::move(block));
     for (auto& block : link_test_blocks(all_links(inputs)))
       document.body.push_back(std::move(block));
     if (shell.explain()) {
@@ -273,6 +286,8 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   Judged judged;
   for (const Reading& reading : inputs->readings)
     judged.readings.push_back(diagnose::judge_reading(reading, *reference));
+  judged.fleet = diagnose::fleet_of(judged.readings);
+  judged.across = diagnose::judge_together(judged.readings);
   if (request.baseline.empty()) return shell.finish(document_of(shell, *inputs, judged));
   const auto baseline = read_file(request.baseline);
   if (!baseline) return shell.fail(baseline.error());

@@ -18,6 +18,7 @@
 #include "cli/trace_report.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/fleet.h"
 #include "diagnose/hang_logs.h"
 #include "diagnose/host_state.h"
 #include "diagnose/job_diagnosis.h"
@@ -235,6 +236,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
     said.take(curves.back().judgement);
     for (const core::Caveat& caveat : reading.caveats) said.caveats.push_back(caveat);
   }
+  said.take(diagnose::judge_together(curves));
   std::optional<torch::Job> job;
   if (!pile->digests.empty()) job = torch::align(std::move(pile->digests));
   if (job) said.caveats.insert(said.caveats.end(), job->caveats.begin(), job->caveats.end());

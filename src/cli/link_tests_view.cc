@@ -94,7 +94,7 @@ core::Table rows_table(const LinkTest& test) {
     all.rows.push_back({format_bytes(row.bytes),
                         row.iterations ? format_number(*row.iterations, 12) : "",
                         rate_text(row.average), bits_text(row.average), rate_text(row.peak),
-                        row.message_rate ? format_number(*row.message_rate) : "",
+                        row.message_rate.value_or(0) > 0 ? format_number(*row.message_rate) : "",
                         time_text(row.t_min), time_text(row.t_typical), time_text(row.t_avg),
                         time_text(row.t_p99), time_text(row.t_p999), time_text(row.t_max)});
   }

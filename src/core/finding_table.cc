@@ -39,9 +39,10 @@ bool same_word(std::string_view a, std::string_view b) {
 std::vector<const FindingEntry*> all_findings() {
   std::vector<const FindingEntry*> all;
   for (const auto part :
-       {curve_findings(), bench_findings(), link_findings(), hang_findings(), topo_findings(),
-        net_findings(), nccl_findings(), plan_findings(), log_findings(), trace_across_findings(),
-        trace_killer_findings(), job_findings(), wrong_findings(), message_findings()})
+       {curve_findings(), curve_link_findings(), bench_findings(), link_findings(), hang_findings(),
+        topo_findings(), net_findings(), nccl_findings(), plan_findings(), log_findings(),
+        trace_across_findings(), trace_killer_findings(), job_findings(), wrong_findings(),
+        message_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;
@@ -50,9 +51,9 @@ std::vector<const FindingEntry*> all_findings() {
 std::vector<const CaveatEntry*> all_caveats() {
   std::vector<const CaveatEntry*> all;
   for (const auto part :
-       {input_caveats(), calc_caveats(), curve_caveats(), bench_caveats(), link_caveats(),
-        hang_caveats(), topo_caveats(), net_caveats(), nccl_caveats(), log_caveats(),
-        trace_across_caveats(), trace_caveats(), job_caveats()})
+       {input_caveats(), calc_caveats(), curve_caveats(), curve_link_caveats(), bench_caveats(),
+        link_caveats(), hang_caveats(), topo_caveats(), net_caveats(), nccl_caveats(),
+        log_caveats(), trace_across_caveats(), trace_caveats(), job_caveats()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

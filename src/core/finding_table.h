@@ -52,6 +52,8 @@ Caveat make_caveat(std::string_view id, std::string missing, std::string effect,
 // The parts of the table, one per area; a new area adds its two lines here and in finding_table.cc.
 std::span<const FindingEntry> curve_findings();
 std::span<const CaveatEntry> curve_caveats();
+std::span<const FindingEntry> curve_link_findings();
+std::span<const CaveatEntry> curve_link_caveats();
 std::span<const FindingEntry> bench_findings();
 std::span<const CaveatEntry> bench_caveats();
 std::span<const FindingEntry> link_findings();

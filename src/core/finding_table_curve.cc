@@ -122,15 +122,28 @@ constexpr std::array kFindings = {
                  "measure up to at least the size that the text names (-e 8G)"},
     FindingEntry{
         "curve.pair-slow", kWarning, Layer::kRdma,
-        "one pair of nodes is slower than 85 % of the median of all pairs",
+        "a pair of nodes is slower than 85 % of the median of all pairs, and both nodes are fast "
+        "with others",
         "a path of this pair alone: a leaf or spine link, an adaptive routing table, a cable "
         "between two switches",
         "repeat the pair; then both nodes with others; `ibdiagnet`, "
         "error counters on the path of this pair"},
+    FindingEntry{"curve.pair-or-node", kWarning, Layer::kRdma,
+                 "a pair of nodes is slow, and one of its nodes has no fast result with another: "
+                 "node and path both fit",
+                 "either the node (NIC, cable, slot, settings) or the path between the two",
+                 "run the pair that the finding names: slow again means the node, fast means the "
+                 "path"},
     FindingEntry{"curve.node-slow", kWarning, Layer::kRdma,
                  "most pairs of one node are slow and the others are not: it is this node",
                  "the node's NIC, cable, PCIe slot, or its settings",
                  "take the node out; `comm-probe topo check` and `ibstat` there"},
+    FindingEntry{"curve.node-slow-inside", kWarning, Layer::kHardware,
+                 "one node is slower than the others at a test that stays inside the node",
+                 "a GPU, NVLink or PCIe slot of this node, throttling, another job on it, or other "
+                 "settings than on the others",
+                 "on this node `nvidia-smi nvlink -s`, `nvidia-smi -q -d PERFORMANCE`, `dmesg | "
+                 "grep -i xid`; `comm-probe topo diff` of it and a good one"},
     FindingEntry{"curve.pair-failed", kWarning, Layer::kApplication,
                  "pairs of nodes without a result: their run failed or was not made",
                  "the benchmark of this pair stopped with an error, or timed out",

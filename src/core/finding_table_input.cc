@@ -26,6 +26,8 @@ constexpr std::array kCaveats = {
                 "rows of a table contradict themselves: size / time is not the printed bandwidth",
                 "attach the output as the program wrote it; such rows were edited, mixed from two "
                 "runs, or printed by a patched program"},
+    CaveatEntry{"input.unit-unknown", "a table does not say the unit of its figures",
+                "put the unit into the corner or a line above the table (GB/s, Gb/s)"},
     CaveatEntry{"input.passed-over",
                 "files hold nothing that the command reads (README, scripts, pictures)",
                 "nothing to do, unless one of them should hold one"},

@@ -94,7 +94,7 @@ struct Curve {
   std::vector<core::Evidence> misrun = {};
 };
 
-// One line of a table of pairs of nodes (pairwise CSV).
+// One line of a table of pairs of nodes (pairwise CSV), or one cell of a matrix of nodes.
 struct Pair {
   std::string test = {};
   std::string node_a = {};
@@ -104,12 +104,14 @@ struct Pair {
   core::Bytes max_bytes = {};
   std::optional<core::Bandwidth> avg_busbw = {};  // absent: the run failed or the cell is empty
   std::optional<core::Bandwidth> peak_busbw = {};
+  bool is_directed = false;  // from node_a to node_b only (a matrix has both ways)
   std::uint64_t line = 0;
 };
 
 struct Reading {
   std::string file = {};
-  // "nccl-tests", "pairwise-csv", a link_tool_name() ("perftest", ...), "link-tests" for several
+  // "nccl-tests", "pairwise-csv", "node-matrix", a link_tool_name() ("perftest", ...), "link-tests"
+  // for several
   std::string kind = {};
   std::vector<Curve> curves = {};
   std::vector<Pair> pairs = {};

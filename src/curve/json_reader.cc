@@ -5,6 +5,7 @@
 #include "core/finding_table.h"
 #include "core/json.h"
 #include "curve/identity.h"
+#include "curve/readers/link_json.h"
 #include "curve/tokens.h"
 
 namespace comm_probe::curve {
@@ -13,8 +14,8 @@ namespace {
 using core::Json;
 
 constexpr const char* kExpected =
-    "expected the JSON of nccl-tests -J (a list `results`) or of `comm-probe bench --json` "
-    "(`result.rows`)";
+    "expected the JSON of nccl-tests -J (a list `results`), of perftest --out_json, of nvbandwidth "
+    "-j, or of `comm-probe bench --json` (`result.rows`)";
 // Beyond these a figure is no time, rate or size; below, ratios and sums stay finite.
 constexpr double kLargestFigure = 1e15;
 constexpr double kLargestSize = 9007199254740992.0;  // 2^53
@@ -209,6 +210,7 @@ core::Result<Reading> read_json(core::Input& input) {
   Reading reading = {.file = input.name(), .kind = "nccl-tests-json"};
   reading.lines = 1;
   const Json& result = member(document, "result");
+  if (read_link_json(document, reading)) return reading;
   if (member(document, "results").is_array()) {
     read_nccl_document(document, reading);
   } else if (member(result, "rows").is_array() || member(result, "curves").is_array()) {

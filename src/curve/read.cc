@@ -1,5 +1,6 @@
 #include "core/finding_table.h"
 #include "curve/json_reader.h"
+#include "curve/node_matrix.h"
 #include "curve/readers/link_reader.h"
 #include "curve/table_reader.h"
 
@@ -79,6 +80,7 @@ core::Result<Reading> read(core::Input& input) {
   constexpr std::string_view kPairwise = "test,nodes,gpus_per_node,node_a,node_b";
   if (input.head().starts_with(kPairwise)) return read_pairwise_csv(input);
   if (core::classify_content(input.head()) == core::ContentClass::kJson) return read_json(input);
+  if (is_node_matrix(input.head())) return read_node_matrix(input);
   return read_nccl_tests(input);
 }
 

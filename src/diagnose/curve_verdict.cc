@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/units.h"
+#include "diagnose/link_verdict.h"
 #include "model/island.h"
 
 namespace comm_probe::diagnose {
@@ -159,16 +160,6 @@ std::string several_curves(const std::vector<const JudgedCurve*>& curves) {
   return fmt::format("consistent: {} curves: {}", all, parts);
 }
 
-// Where there are no curves.
-std::string without_curves(std::span<const JudgedReading> readings) {
-  std::size_t links = 0;
-  for (const JudgedReading& reading : readings) links += reading.links;
-  if (links == 0) return "healthy: no pair of nodes is slower than 85 % of the median";
-  return fmt::format("consistent: {} of links, and nothing in {} that contradicts itself",
-                     links == 1 ? "a test" : fmt::format("{} tests", links),
-                     links == 1 ? "it" : "them");
-}
-
 // What was named for the run contradicts its header.
 const core::Caveat* contradiction_of(const std::vector<const JudgedCurve*>& curves) {
   for (const JudgedCurve* curve : curves)
@@ -231,8 +222,9 @@ Standing standing_of(const JudgedCurve& judged) {
 }
 
 std::string verdict_of(std::span<const JudgedReading> readings,
-                       std::span<const Comparison> comparisons) {
+                       std::span<const Comparison> comparisons, const Judgement& across) {
   Worst worst;
+  look_at(across, worst);
   for (const JudgedReading& reading : readings) look_at(reading.judgement, worst);
   for (const Comparison& comparison : comparisons) look_at(comparison.judgement, worst);
   if (worst.finding != nullptr) {
@@ -254,7 +246,10 @@ std::string verdict_of(std::span<const JudgedReading> readings,
   const auto curves = all_curves(readings);
   if (const core::Caveat* contradiction = contradiction_of(curves))
     return "not judged: " + contradiction->missing;
-  if (curves.empty()) return without_curves(readings);
+  if (curves.empty()) {
+    const std::string links = link_verdict(readings);
+    return links.empty() ? "healthy: no pair of nodes is slower than 85 % of the median" : links;
+  }
   return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
 }
 

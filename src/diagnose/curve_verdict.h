@@ -29,6 +29,6 @@ Standing standing_of(const JudgedCurve& judged);
 
 // The worst finding; else how it stands against the baseline; else where the curves stand.
 std::string verdict_of(std::span<const JudgedReading> readings,
-                       std::span<const Comparison> comparisons = {});
+                       std::span<const Comparison> comparisons = {}, const Judgement& across = {});
 
 }  // namespace comm_probe::diagnose

@@ -4,7 +4,8 @@
 //
 //   curve_judgement.h  one measured curve: is it real, is it steady, is it what the links carry?
 //   expectation.h      what the named hardware lets a curve reach: ring, band, ceiling
-//   pairs.h            a table of pairs of nodes: slow pairs, slow nodes
+//   fleet.h            results of pairs of nodes and of single nodes: slow paths, slow nodes
+//   link_tests.h       tests of links: perftest, nvbandwidth, p2pBandwidthLatencyTest, OSU
 //   baseline.h         two curves of the same sizes: do they differ by more than chance?
 //
 // A rule whose facts are missing says nothing or returns a caveat; it never guesses.

@@ -11,7 +11,7 @@
 #include "core/parallel.h"
 #include "core/units.h"
 #include "diagnose/curve_judgement.h"
-#include "diagnose/pairs.h"
+#include "diagnose/link_tests.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -126,11 +126,28 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   return judged;
 }
 
+// The port of a NIC as the user or the catalog names it.
+LinkReference link_reference_of(const Reference& reference) {
+  LinkReference link;
+  if (reference.beta) {
+    link.port = reference.beta;
+    link.source = "--beta";
+  } else if (reference.machine != nullptr && reference.machine->nics > 0) {
+    const catalog::Machine& machine = *reference.machine;
+    link.port = machine.nic.port_rate.value;
+    if (machine.nic.pcie.lanes > 0)
+      link.slot = catalog::slot_link(machine.nic.pcie, machine.host_pcie);
+    link.basis = core::Basis::kCatalog;
+    link.source = machine.name;
+  }
+  return link;
+}
+
 }  // namespace
 
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference) {
   JudgedReading result;
-  result.links = reading.links.size();
+  result.reading = &reading;
   const bool some_have_times = any_has_times(reading);
   result.curves.resize(reading.curves.size());
   core::for_each_index(reading.curves.size(), [&](std::size_t i) {
@@ -144,7 +161,12 @@ JudgedReading judge_reading(const curve::Reading& reading, const Reference& refe
     said.say_once(result.judgement.caveats, judged.judgement.caveats);
   }
   drop_single_ranks_of_misruns(reading, result.judgement);
-  result.judgement.add(judge_pairs(reading));
+  result.link_reference = link_reference_of(reference);
+  for (const curve::LinkTest& test : reading.links) {
+    const Judgement judgement = judge_link_test(test, result.link_reference);
+    said.say_once(result.judgement.findings, judgement.findings);
+    said.say_once(result.judgement.caveats, judgement.caveats);
+  }
   return result;
 }
 

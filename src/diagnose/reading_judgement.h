@@ -1,6 +1,7 @@
 // Everything that curve says about one input: each of its curves analysed and compared with its
-// reference, its pairs of nodes compared with each other. The same finding of several curves of one
-// text (two runs mixed line by line) is said once.
+// reference, its tests of links. The same finding of several curves of one text (two runs mixed
+// line by line) is said once. What several inputs say together (pairs of nodes, fleets, host
+// against GPU memory) is judged by fleet.h and compare_link_tests().
 #pragma once
 
 #include <vector>
@@ -8,6 +9,7 @@
 #include "diagnose/curve_facts.h"
 #include "diagnose/curve_reference.h"
 #include "diagnose/diagnose.h"
+#include "diagnose/link_ceiling.h"
 
 namespace comm_probe::diagnose {
 
@@ -20,9 +22,10 @@ struct JudgedCurve {
 };
 
 struct JudgedReading {
+  const curve::Reading* reading = nullptr;
   std::vector<JudgedCurve> curves = {};
-  std::size_t links = 0;     // tests of links
-  Judgement judgement = {};  // of all curves, pairs and links together
+  LinkReference link_reference = {};  // what its tests of links were compared with
+  Judgement judgement = {};           // of all curves and links together
 };
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference);
 

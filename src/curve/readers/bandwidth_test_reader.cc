@@ -77,7 +77,7 @@ bool BandwidthTestReader::take_section(const LinkLine& line) {
     test_.tool = LinkTool::kBandwidthTest;
     test_.program = "bandwidthTest";
     test_.file = file_;
-    test_.first_line = line.number;
+    test_.first_line = test_.last_line = line.number;
     test_.title = kept(text.substr(0, title + 10));
     test_.devices = devices_;
     test_.host = host_;

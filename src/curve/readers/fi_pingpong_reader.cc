@@ -103,7 +103,7 @@ void FiPingpongReader::open(const LinkLine& line) {
   test_.tool = LinkTool::kFiPingpong;
   test_.program = "fi_pingpong";
   test_.file = file_;
-  test_.first_line = line.number;
+  test_.first_line = test_.last_line = line.number;
   test_.is_latency = true;
   test_.command = std::exchange(command_, {});
   test_.host = host_of_prompt(test_.command);

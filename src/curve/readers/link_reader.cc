@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/finding_table.h"
@@ -24,6 +25,12 @@ std::string_view unread_tool_of(std::string_view text) {
 
 }  // namespace
 
+double rounding_of(std::string_view word, double figure) {
+  const std::size_t point = word.find('.');
+  const std::size_t digits = point == std::string_view::npos ? 0 : word.size() - point - 1;
+  return figure > 0 ? 0.5 * std::pow(10.0, -static_cast<double>(digits)) / figure : 1;
+}
+
 LinkReader::LinkReader(std::string file) : file_(std::move(file)) {
   for (const auto& make : {perftest_reader, nvbandwidth_reader, p2p_reader, bandwidth_test_reader,
                            osu_reader, fi_pingpong_reader})
@@ -37,7 +44,10 @@ bool LinkReader::feed(const core::Line& line) {
   const std::string_view whole = trim(plain_text(line.text, plain_));
   if (whole.empty()) return false;
   const LinkLine own = {whole, strip_prefix(whole).text, line.number, line.ended};
-  if (active_ != nullptr && active_->take(own)) return true;
+  if (active_ != nullptr && active_->take(own)) {
+    if (active_->has_complete()) collect(*active_);
+    return true;
+  }
   for (const auto& reader : readers_) {
     if (reader.get() == active_ || !reader->take(own)) continue;
     if (active_ != nullptr) {

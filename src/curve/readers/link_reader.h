@@ -29,6 +29,9 @@ struct LinkLine {
   bool ended = true;  // false: the input ended without a line end
 };
 
+// Half a unit of the last digit that was printed, as a share of the figure: 0.005 / 0.48 of "0.48".
+double rounding_of(std::string_view word, double figure);
+
 class LinkToolReader {
  public:
   virtual ~LinkToolReader() = default;
@@ -38,6 +41,7 @@ class LinkToolReader {
   virtual void close() = 0;
   // The tests that are complete; they are handed over.
   std::vector<LinkTest> drain() { return std::exchange(done_, {}); }
+  bool has_complete() const { return !done_.empty(); }
 
  protected:
   std::vector<LinkTest> done_ = {};

@@ -154,7 +154,7 @@ void NvbandwidthReader::open(const LinkLine& line) {
   test_.tool = LinkTool::kNvbandwidth;
   test_.program = "nvbandwidth";
   test_.file = file_;
-  test_.first_line = line.number;
+  test_.first_line = test_.last_line = line.number;
   test_.host = std::exchange(prompt_host_, {});
   is_open_ = true;
   says_driver_ = false;

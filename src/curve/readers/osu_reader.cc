@@ -159,9 +159,10 @@ class OsuReader : public LinkToolReader {
 };
 
 bool OsuReader::take(const LinkLine& line) {
-  LinkTest titled;
   bool taken = is_open_ && (take_row(line) || take_fact(line));
-  if (!taken && read_title(line.text, titled)) {
+  if (!taken && line.text.starts_with("OSU ")) {
+    LinkTest titled;
+    if (!read_title(line.text, titled)) return false;
     // Every rank of some launchers prints the title: one test.
     const bool is_echo = is_open_ && columns_.empty() && test_.title == titled.title;
     if (!is_echo) {
@@ -169,7 +170,7 @@ bool OsuReader::take(const LinkLine& line) {
       test_ = std::move(titled);
       test_.tool = LinkTool::kOsu;
       test_.file = file_;
-      test_.first_line = line.number;
+      test_.first_line = test_.last_line = line.number;
       test_.host = std::exchange(prompt_host_, {});
       test_.command = std::exchange(command_, {});
       if (test_.command.ends_with(" D D") || contains(test_.command, " D H") ||
@@ -219,7 +220,9 @@ bool OsuReader::take_row(const LinkLine& line) {
     }
     const auto figure = parse_decimal(tokens.at[i]);
     if (!figure) return false;
-    if (*figure >= 0 && *figure <= kLargestFigure) set_figure(columns_[i], *figure, row);
+    if (*figure < 0 || *figure > kLargestFigure) continue;
+    set_figure(columns_[i], *figure, row);
+    if (columns_[i] == OsuColumn::kBandwidth) row.rounding = rounding_of(tokens.at[i], *figure);
   }
   row_is_cut_ = !row.average && !row.t_avg;
   if (!row_is_cut_ && test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);

@@ -162,7 +162,7 @@ void P2pReader::open(const LinkLine& line) {
   test_.tool = LinkTool::kP2pTest;
   test_.program = "p2pBandwidthLatencyTest";
   test_.file = file_;
-  test_.first_line = line.number;
+  test_.first_line = test_.last_line = line.number;
   test_.host = std::exchange(prompt_host_, {});
   is_open_ = true;
 }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/units.h"
+#include "curve/readers/link_reader.h"
 #include "curve/row_reader.h"
 
 namespace comm_probe::curve {
@@ -154,13 +154,6 @@ void set_figure(LinkColumn column, double figure, const LinkLayout& layout, Link
   if (column == LinkColumn::kRate) row.message_rate = figure * 1e6;
   if (column == LinkColumn::kAverage) row.average = bandwidth();
   set_time(column, figure, row);
-}
-
-// Half a unit of the last digit as a share of the figure.
-double rounding_of(std::string_view word, double figure) {
-  const std::size_t point = word.find('.');
-  const std::size_t digits = point == std::string_view::npos ? 0 : word.size() - point - 1;
-  return figure > 0 ? 0.5 * std::pow(10.0, -static_cast<double>(digits)) / figure : 1;
 }
 
 }  // namespace

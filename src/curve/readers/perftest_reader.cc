@@ -30,6 +30,7 @@ class PerftestReader : public LinkToolReader {
 
   std::string file_;
   LinkTest test_ = {};
+  LinkTest probe_ = {};  // what a line would set, before it is known whether it is one of ours
   Stage stage_ = Stage::kNothing;
   std::optional<LinkLayout> layout_ = {};
   bool gid_is_remote_ = false;
@@ -78,10 +79,10 @@ bool PerftestReader::take_header(const LinkLine& line) {
 // A second title before anything but fields came is that of the other end, printed into the same
 // text; later it is the next test.
 bool PerftestReader::take_title(const LinkLine& line) {
-  LinkTest titled;
-  if (!read_perftest_title(line.text, titled)) return false;
+  if (!read_perftest_title(line.text, probe_)) return false;
+  const std::string title = std::exchange(probe_, {}).title;
   const bool is_twin =
-      (stage_ == Stage::kTitle || stage_ == Stage::kFields) && test_.title == titled.title;
+      (stage_ == Stage::kTitle || stage_ == Stage::kFields) && test_.title == title;
   if (is_twin) {
     test_.both_ends = true;
     advance(Stage::kFields, line);
@@ -96,8 +97,8 @@ bool PerftestReader::take_title(const LinkLine& line) {
 
 // Command lines, what it says about the GPU, the fields of the header.
 bool PerftestReader::take_preamble(const LinkLine& line) {
-  LinkTest probe;
-  if (!read_perftest_fields(line.text, probe)) return false;
+  if (!read_perftest_fields(line.text, probe_)) return false;
+  probe_ = {};
   if (stage_ == Stage::kHeader && !test_.both_ends) return false;
   if (stage_ == Stage::kRows) close();  // the next test, whose title was cut away
   if (stage_ == Stage::kNothing) open(Stage::kFields, line);
@@ -107,8 +108,8 @@ bool PerftestReader::take_preamble(const LinkLine& line) {
 }
 
 bool PerftestReader::take_message(const LinkLine& line) {
-  LinkTest probe;
-  if (read_perftest_command(line.whole, probe) || read_gpu_line(line.text, probe)) {
+  if (read_perftest_command(line.whole, probe_) || read_gpu_line(line.text, probe_)) {
+    probe_ = {};
     if (stage_ >= Stage::kAddresses || !test_.errors.empty()) close();
     if (stage_ == Stage::kNothing) open(Stage::kPreamble, line);
     if (!read_perftest_command(line.whole, test_)) read_gpu_line(line.text, test_);
@@ -137,7 +138,7 @@ void PerftestReader::open(Stage stage, const LinkLine& line) {
   test_ = {};
   test_.tool = LinkTool::kPerftest;
   test_.file = file_;
-  test_.first_line = line.number;
+  test_.first_line = test_.last_line = line.number;
   stage_ = stage;
   layout_.reset();
   gid_is_remote_ = false;

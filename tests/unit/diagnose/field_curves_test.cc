@@ -13,6 +13,7 @@
 #include "core/input.h"
 #include "curve/curve.h"
 #include "diagnose/curve_verdict.h"
+#include "diagnose/fleet.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -38,7 +39,8 @@ Judged judge_file(const std::string& path, const Reference& reference) {
   if (!input) return {};
   const auto reading = curve::read(*input);
   if (!reading) return {.exit_status = 2};
-  const JudgedReading judged = judge_reading(*reading, reference);
+  JudgedReading judged = judge_reading(*reading, reference);
+  judged.judgement.add(judge_together(std::span(&judged, 1)));
   core::Document document;
   document.findings = judged.judgement.findings;
   document.caveats = judged.judgement.caveats;

@@ -1,0 +1,108 @@
+// Findings of `curve` about tests of links: perftest, nvbandwidth, p2pBandwidthLatencyTest, OSU.
+#include <array>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::core {
+namespace {
+
+constexpr auto kError = Severity::kError;
+constexpr auto kWarning = Severity::kWarning;
+constexpr auto kInfo = Severity::kInfo;
+
+constexpr std::array kFindings = {
+    FindingEntry{"curve.link-failed", kError, Layer::kRdma,
+                 "a test of a link stopped with an error of its own",
+                 "memory that cannot be registered (memlock, no GPUDirect module), a wrong GID or "
+                 "MTU, a port that is down, or a peer that does not answer: the error line says "
+                 "which",
+                 "do what the finding names for its error line, then run the test again; `ibstat` "
+                 "and `comm-probe topo check` show ports, GIDs and modules"},
+    FindingEntry{"curve.link-below-port", kWarning, Layer::kRdma,
+                 "a bandwidth test between two NICs is far below what port and PCIe slot carry",
+                 "a PCIe slot that is trained down or narrower than it should be, a port at a "
+                 "lower rate, the wrong NUMA node, relaxed ordering off, a congested or lossy path",
+                 "`lspci -vv -s BDF | grep LnkSta` at both ends, `ibstat`, the test bound to the "
+                 "NIC's NUMA node (numactl -N), with -q 4 and larger messages; then the counters: "
+                 "`comm-probe topo check --net`"},
+    FindingEntry{
+        "curve.link-fits-slot", kInfo, Layer::kTopology,
+        "a bandwidth below the port is just what a PCIe slot of a lower generation or "
+        "width carries",
+        "a NIC in a slot that carries less than its port: an NDR card in a gen4 slot "
+        "carries 28 GB/s, and nothing is broken",
+        "`lspci -vv -s BDF | grep LnkSta` shows the slot; where it should be wider, reseat "
+        "the card or see the BIOS (bifurcation)"},
+    FindingEntry{"curve.link-unsteady", kInfo, Layer::kRdma,
+                 "the average of a test is far below its best",
+                 "other traffic on the link during the test, a second NIC behind the same GPU or "
+                 "switch, congestion control",
+                 "repeat it alone and longer (-D 20); watch the port's counters meanwhile"},
+    FindingEntry{"curve.link-latency-high", kWarning, Layer::kRdma,
+                 "the latency of the smallest messages is above what a healthy path has",
+                 "CPU frequency scaling and C-states, many switches or a routed path, another "
+                 "NUMA node, a virtual machine without pinned cores",
+                 "repeat it pinned to the NIC's NUMA node with the performance governor; compare "
+                 "with another pair of nodes"},
+    FindingEntry{"curve.rate-contradicts-messages", kWarning, Layer::kApplication,
+                 "printed bandwidth and message rate do not belong together: size x messages per "
+                 "second is not the bandwidth",
+                 "a line that was edited or put together from two runs, or a version of the tool "
+                 "that counts messages wrongly (post lists)",
+                 "run it again with a current release and keep the whole output"},
+    FindingEntry{"curve.gpu-memory-slow", kWarning, Layer::kTopology,
+                 "the same NIC is much slower with GPU memory than with host memory",
+                 "GPU and NIC are not below one PCIe switch, so that peer-to-peer traffic passes "
+                 "the CPU or the link between sockets; or ACS sends it there",
+                 "`nvidia-smi topo -m`: take a GPU with PIX or PXB to this NIC; `comm-probe topo "
+                 "check` for ACS and the IOMMU"},
+    FindingEntry{"curve.p2p-slower", kWarning, Layer::kTopology,
+                 "copies between GPUs are slower with P2P than without it",
+                 "peer-to-peer traffic that the IOMMU translates or that ACS sends up to the root "
+                 "port, a chipset that is slow at it; the figures alone do not say which",
+                 "`comm-probe topo check` (IOMMU mode, ACS of the bridges); try with iommu=pt and "
+                 "ACS off; until then NCCL_P2P_DISABLE=1 is the faster setting, measure both"},
+    FindingEntry{"curve.p2p-unavailable", kInfo, Layer::kTopology,
+                 "GPUs cannot reach each other's memory: copies pass the host",
+                 "a product without P2P (GeForce RTX 40 and 50), a virtual machine, a driver or "
+                 "container setting, or GPUs on two root complexes that cannot",
+                 "`nvidia-smi topo -p2p r` names the reason; NCCL uses shared memory then, and "
+                 "nothing needs to be set"},
+    FindingEntry{"curve.gpu-slow", kWarning, Layer::kHardware,
+                 "one GPU of a machine is slower with its peers than the other GPUs are with "
+                 "theirs",
+                 "NVLinks that are down or not trained, a PCIe slot of lower width or generation, "
+                 "a GPU that throttles, another process on it",
+                 "`nvidia-smi nvlink -s` and `nvidia-smi topo -m`, `nvidia-smi -q -d "
+                 "PERFORMANCE,PCI` on this GPU, `dmesg | grep -i xid`; repeat on an idle machine"},
+    FindingEntry{"curve.gpu-pair-slow", kWarning, Layer::kHardware,
+                 "one pair of GPUs is slower than the pairs like it",
+                 "an NVLink between the two that is down or has errors, or traffic of another "
+                 "process during the test",
+                 "`nvidia-smi nvlink -s -i GPU` and `-e` for error counters; repeat on an idle "
+                 "machine"},
+    FindingEntry{"curve.host-link-slow", kWarning, Layer::kHardware,
+                 "one GPU is slower from or to the host than the other GPUs are",
+                 "a PCIe slot that is trained to a lower generation or width, the memory of "
+                 "another NUMA node, another process on this GPU",
+                 "`nvidia-smi -q -d PCI` under load (current against maximum), `lspci -vv | grep "
+                 "LnkSta`; reseat the card"},
+    FindingEntry{"curve.link-test-slow", kWarning, Layer::kRdma,
+                 "one of several tests of the same kind is slower than the others",
+                 "the device, cable, slot or node of this test; the others show what is possible",
+                 "repeat this test alone; then the same device with another peer"},
+};
+
+constexpr std::array kCaveats = {
+    CaveatEntry{"curve.port-unknown",
+                "a test between two NICs does not print the rate of the port or the PCIe slot",
+                "name the port: --beta 50GB/s (or 400Gb/s), or --machine NAME; give `ibstat` of "
+                "both ends to `comm-probe doctor`"},
+};
+
+}  // namespace
+
+std::span<const FindingEntry> curve_link_findings() { return kFindings; }
+std::span<const CaveatEntry> curve_link_caveats() { return kCaveats; }
+
+}  // namespace comm_probe::core

@@ -1,0 +1,215 @@
+#include "curve/node_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "curve/identity.h"
+#include "curve/tokens.h"
+
+namespace comm_probe::curve {
+namespace {
+
+constexpr std::size_t kLeastNodes = 3;
+constexpr std::size_t kMostNodes = 4096;
+constexpr std::size_t kMostPairs = 1'000'000;
+constexpr std::size_t kHeadLines = 40;  // before the names
+constexpr const char* kExpected =
+    "expected a line of node names, then one line per node: its name and a figure per column";
+
+using Cells = std::vector<std::string_view>;
+
+// Empty cells count where a character separates; blanks do not.
+Cells cells_of(std::string_view line) {
+  Cells cells;
+  const std::size_t mark = line.find_first_of(",;\t");
+  if (mark == std::string_view::npos) {
+    line = trim(line);
+    while (!line.empty() && cells.size() <= kMostNodes + 1) {
+      const std::size_t end = line.find_first_of(" ");
+      cells.push_back(line.substr(0, end));
+      line = end == std::string_view::npos ? std::string_view{} : trim(line.substr(end));
+    }
+    return cells;
+  }
+  const char separator = line[mark];
+  while (cells.size() <= kMostNodes + 1) {
+    const std::size_t end = line.find(separator);
+    cells.push_back(trim(line.substr(0, end)));
+    if (end == std::string_view::npos) break;
+    line.remove_prefix(end + 1);
+  }
+  return cells;
+}
+
+bool is_name(std::string_view word) {
+  const bool has_letter = std::any_of(word.begin(), word.end(), is_letter);
+  return has_letter && word.size() <= 64 && word.find_first_of("()[]/=:") == std::string_view::npos;
+}
+
+bool is_no_result(std::string_view cell) {
+  return cell.empty() || cell == "-" || cell == "x" || cell == "X" || cell == "N/A" ||
+         cell == "nan" || cell == "NaN";
+}
+
+// The names of a header: all cells, or all but the corner.
+std::vector<std::string> names_of(const Cells& cells) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (is_name(cells[i]))
+      names.emplace_back(cells[i]);
+    else if (i > 0)
+      return {};
+  }
+  return names.size() >= kLeastNodes && names.size() <= kMostNodes ? names
+                                                                   : std::vector<std::string>{};
+}
+
+// The columns a row belongs to: the header's names, without its corner where the corner is a word.
+struct Header {
+  std::vector<std::string> names = {};
+  bool fits(const Cells& row) const {
+    return row.size() >= 2 && row.size() <= names.size() + 1 && is_name(row[0]) &&
+           std::find(names.begin(), names.end(), row[0]) != names.end();
+  }
+};
+
+bool is_row(const Header& header, const Cells& row) {
+  if (!header.fits(row)) return false;
+  std::size_t figures = 0;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    const auto figure = parse_decimal(row[i]);
+    if (!figure && !is_no_result(row[i])) return false;
+    if (figure) ++figures;
+  }
+  return figures > 0;
+}
+
+// A corner that is a word ("node", "src\dst") looks like one more name.
+bool drop_corner(Header& header, const Cells& row) {
+  if (row.size() == header.names.size() && header.names.size() > kLeastNodes &&
+      std::find(header.names.begin() + 1, header.names.end(), row[0]) != header.names.end() &&
+      row[0] != header.names.front()) {
+    header.names.erase(header.names.begin());
+    return true;
+  }
+  return false;
+}
+
+std::optional<double> unit_of(std::string_view text) {
+  for (const std::string_view word : {"Gb/s", "Gbps", "Gbit/s", "Gb/sec"})
+    if (text.find(word) != std::string_view::npos) return 1e9 / 8;
+  for (const std::string_view word : {"GB/s", "GBps", "GB/sec"})
+    if (text.find(word) != std::string_view::npos) return 1e9;
+  if (text.find("MB/s") != std::string_view::npos) return 1e6;
+  return std::nullopt;
+}
+
+class MatrixOfNodes {
+ public:
+  explicit MatrixOfNodes(Reading& reading) : reading_(reading) {}
+  void feed(const core::Line& line);
+  bool has_unit() const { return unit_.has_value(); }
+  std::size_t left_out() const { return left_out_; }
+
+ private:
+  void add(const Cells& row, std::uint64_t line);
+
+  Reading& reading_;
+  Header header_ = {};
+  std::uint64_t header_line_ = 0;
+  std::optional<double> unit_ = {};
+  std::size_t left_out_ = 0;
+};
+
+void MatrixOfNodes::feed(const core::Line& line) {
+  if (const auto unit = unit_of(line.text); unit && !unit_) unit_ = unit;
+  const Cells cells = cells_of(line.text);
+  if (line.number == header_line_ + 1 && !header_.names.empty()) drop_corner(header_, cells);
+  if (!header_.names.empty() && is_row(header_, cells)) return add(cells, line.number);
+  auto names = names_of(cells);
+  if (names.empty()) {
+    if (!trim(line.text).empty()) ++reading_.skipped_lines;
+    return;
+  }
+  header_.names = std::move(names);
+  header_line_ = line.number;
+}
+
+void MatrixOfNodes::add(const Cells& row, std::uint64_t line) {
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    const std::string& to = header_.names[i - 1];
+    if (to == row[0]) continue;
+    const auto figure = parse_decimal(row[i]);
+    // An empty half of a triangle is not a failed run.
+    if (!figure && (row[i].empty() || row[i] == "-")) continue;
+    if (reading_.pairs.size() >= kMostPairs) {
+      ++left_out_;
+      continue;
+    }
+    Pair pair;
+    pair.node_a = row[0];
+    pair.node_b = to;
+    pair.is_directed = true;
+    pair.line = line;
+    if (figure && *figure >= 0 && *figure <= 1e9)
+      pair.avg_busbw = core::Bandwidth::from_bytes_per_second(*figure * unit_.value_or(1e9));
+    reading_.pairs.push_back(std::move(pair));
+  }
+}
+
+std::string_view next_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+bool is_node_matrix(std::string_view head) {
+  Header header;
+  for (std::size_t lines = 0; lines < kHeadLines && !head.empty(); ++lines) {
+    const Cells cells = cells_of(next_line(head));
+    if (!header.names.empty()) {
+      drop_corner(header, cells);
+      if (is_row(header, cells)) return true;
+    }
+    header.names = names_of(cells);
+  }
+  return false;
+}
+
+core::Result<Reading> read_node_matrix(core::Input& input) {
+  Reading reading = {.file = input.name(), .kind = "node-matrix"};
+  MatrixOfNodes matrix(reading);
+  core::LineReader lines(input);
+  core::Line line;
+  for (; lines.next(line); ++reading.lines) matrix.feed(line);
+  std::string test = op_of_file_name(input.name()).program;
+  if (test.empty()) test = input.name().substr(input.name().find_last_of('/') + 1);
+  for (Pair& pair : reading.pairs) pair.test = test;
+  if (reading.pairs.empty()) {
+    core::Error error = core::input_error("holds no figure of a table of nodes", kExpected);
+    error.where.file = input.name();
+    return error;
+  }
+  if (!matrix.has_unit())
+    reading.caveats.push_back(core::make_caveat(
+        "input.unit-unknown", reading.file + ": the unit of the table of nodes is not stated",
+        "its figures are taken for GB/s; which pair is slow does not depend on it", false));
+  if (matrix.left_out() > 0)
+    reading.caveats.push_back(
+        core::make_caveat("input.truncated",
+                          fmt::format("{}: {} pairs beyond the first {} were left out",
+                                      reading.file, matrix.left_out(), kMostPairs),
+                          "the first ones were read"));
+  if (lines.error())
+    reading.caveats.push_back(core::make_caveat("input.truncated", lines.error()->one_line(),
+                                                "what stands before the damage was read"));
+  return reading;
+}
+
+}  // namespace comm_probe::curve

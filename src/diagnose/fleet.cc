@@ -1,0 +1,305 @@
+#include "diagnose/fleet.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/link_tests.h"
+#include "diagnose/outliers.h"
+#include "diagnose/pair_graph.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Bandwidth;
+using core::Finding;
+using core::make_finding;
+
+// name, value, applies when, source
+constexpr double kSlowShare = 0.85;  // of the median of the group; c72/c73 of the field curves
+constexpr double kNodeShare = 0.5;   // of the partners of a node, where at least three are slow
+constexpr std::size_t kNodePairs = 3;
+constexpr double kSlowNode = 0.9;  // of the median of single nodes; NVSwitch boxes agree to 2 %
+constexpr std::size_t kLeastNodes = 4;  // a median of fewer says nothing
+constexpr std::size_t kMostEvidence = 12;
+constexpr std::size_t kMostNamed = 24;  // in a sentence
+
+std::string pair_name(const PairResult& pair) {
+  return pair.node_a + (pair.is_directed ? "->" : "-") + pair.node_b;
+}
+
+std::string list_text(const std::vector<std::string>& names) {
+  if (names.size() <= kMostNamed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kMostNamed, ", "),
+                     names.size() - kMostNamed);
+}
+
+core::Evidence evidence_of(const PairEdge& edge, const PairGraph& graph) {
+  return {edge.result->file, edge.result->line,
+          fmt::format("{}: {}, {} of the median {}", pair_name(*edge.result),
+                      core::format_bandwidth(Bandwidth::from_GBps(edge.GBps)),
+                      core::format_percent(edge.GBps / graph.typical.median, 2),
+                      core::format_bandwidth(Bandwidth::from_GBps(graph.typical.median)))};
+}
+
+void add_figures(Finding& finding, const PairGraph& graph, const std::vector<PairEdge>& slow) {
+  std::vector<double> rates;
+  for (const PairEdge& edge : slow) {
+    rates.push_back(edge.GBps);
+    if (finding.evidence.size() < kMostEvidence)
+      finding.evidence.push_back(evidence_of(edge, graph));
+  }
+  finding.expected =
+      figure(Bandwidth::from_GBps(graph.typical.median * kSlowShare), core::Basis::kRead,
+             fmt::format("at least; 85 % of the median of {} pairs", graph.edges.size()));
+  finding.observed = figure(Bandwidth::from_GBps(typical_of(rates).median), core::Basis::kRead,
+                            "median of the slow pairs");
+}
+
+// Slow with all of its partners (two or more), each of which is fast with somebody; or with more
+// than half of many.
+bool is_the_node(const PairGraph& graph, const NodePartners& partners) {
+  if (partners.slow.size() >= kNodePairs &&
+      static_cast<double>(partners.slow.size()) > kNodeShare * static_cast<double>(partners.all()))
+    return true;
+  if (partners.slow.size() < 2 || !partners.fast.empty()) return false;
+  return std::all_of(partners.slow.begin(), partners.slow.end(), [&](const std::string& partner) {
+    return !graph.nodes.at(partner).fast.empty();
+  });
+}
+
+// What single-node results say about this node.
+enum class Alone { kNotMeasured, kAsOthers, kSlow };
+using AloneByNode = std::map<std::string, Alone>;
+
+std::string alone_text(Alone alone) {
+  switch (alone) {
+    case Alone::kNotMeasured:
+      return "";
+    case Alone::kAsOthers:
+      return "; alone it is as fast as the others, so look at its NICs, cables and ports";
+    case Alone::kSlow:
+      return "; it is slow alone too, so look inside it: GPUs, NVLink, PCIe";
+  }
+  return "";
+}
+
+Alone alone_of(const AloneByNode& alone, const std::string& node) {
+  const auto found = alone.find(node);
+  return found == alone.end() ? Alone::kNotMeasured : found->second;
+}
+
+void say_node(const PairGraph& graph, const std::string& node, Alone alone, Judgement& out) {
+  const NodePartners& partners = graph.nodes.at(node);
+  Finding finding = make_finding(
+      "curve.node-slow",
+      fmt::format(
+          "{}: {} of {} pairs of {} are below 85 % of the median of all pairs, those of the "
+          "other nodes are not: look at this node before any other{}",
+          graph.group, partners.slow.size(), partners.all(), node, alone_text(alone)));
+  finding.confidence =
+      partners.slow.size() >= kNodePairs ? core::Confidence::kLikely : core::Confidence::kPossible;
+  std::vector<PairEdge> own;
+  for (const std::string& partner : partners.slow)
+    own.push_back(graph.edges.at(std::minmax(node, partner)));
+  add_figures(finding, graph, own);
+  finding.next = {"on " + node + ": ibstat, ethtool -S, comm-probe topo check"};
+  out.findings.push_back(std::move(finding));
+}
+
+void say_paths(const PairGraph& graph, const std::vector<PairEdge>& slow, Judgement& out) {
+  if (slow.empty()) return;
+  std::vector<std::string> names;
+  for (const PairEdge& edge : slow) names.push_back(pair_name(*edge.result));
+  Finding finding = make_finding(
+      "curve.pair-slow",
+      fmt::format(
+          "{}: {} of {} pairs are below 85 % of the median {}, and their nodes are fast with "
+          "others, so it is the path between them: {}",
+          graph.group, slow.size(), graph.edges.size(),
+          core::format_bandwidth(Bandwidth::from_GBps(graph.typical.median)), list_text(names)));
+  finding.confidence = core::Confidence::kLikely;
+  add_figures(finding, graph, slow);
+  finding.next = {
+      "run the slow pairs again alone; the switch path they share is the first suspect"};
+  out.findings.push_back(std::move(finding));
+}
+
+// A node that is fast with somebody and stands outside of this pair: the most tested one.
+std::optional<std::string> witness(const PairGraph& graph, const std::string& a,
+                                   const std::string& b) {
+  std::optional<std::string> best;
+  std::size_t most = 0;
+  for (const auto& [node, partners] : graph.nodes)
+    if (node != a && node != b && partners.slow.empty() && partners.fast.size() > most) {
+      best = node;
+      most = partners.fast.size();
+    }
+  return best;
+}
+
+// A slow pair, one of whose nodes at least was not measured with anybody who is fast.
+void say_open(const PairGraph& graph, const PairEdge& edge, Judgement& out) {
+  const std::string& a = edge.result->node_a;
+  const std::string& b = edge.result->node_b;
+  std::vector<std::string> unproven;
+  for (const std::string* node : {&a, &b})
+    if (graph.nodes.at(*node).fast.empty()) unproven.push_back(*node);
+  const auto other = witness(graph, a, b);
+  Finding finding = make_finding(
+      "curve.pair-or-node",
+      fmt::format(
+          "{}: {} is slow, {} of the median; {} {} no fast result with another node, so "
+          "node and path both fit{}",
+          graph.group, pair_name(*edge.result),
+          core::format_percent(edge.GBps / graph.typical.median, 2), fmt::join(unproven, " and "),
+          unproven.size() == 1 ? "has" : "have",
+          other ? fmt::format(": run {} with {}", fmt::join(unproven, " and "), *other) : ""));
+  finding.confidence = core::Confidence::kPossible;
+  add_figures(finding, graph, {edge});
+  for (const std::string& node : unproven)
+    if (other)
+      finding.next.push_back(
+          fmt::format("{} with {}: slow again means {}, fast means the path "
+                      "{}",
+                      node, *other, node, pair_name(*edge.result)));
+  if (finding.next.empty()) finding.next = {"run both nodes with a third one"};
+  out.findings.push_back(std::move(finding));
+}
+
+void judge_graph(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
+  std::set<std::string> nodes;
+  for (const auto& [node, partners] : graph.nodes)
+    if (is_the_node(graph, partners)) nodes.insert(node);
+  for (const std::string& node : nodes) say_node(graph, node, alone_of(alone, node), out);
+  std::vector<PairEdge> paths;
+  for (const auto& [names, edge] : graph.edges) {
+    if (!edge.is_slow || nodes.contains(names.first) || nodes.contains(names.second)) continue;
+    const bool both_proven =
+        !graph.nodes.at(names.first).fast.empty() && !graph.nodes.at(names.second).fast.empty();
+    if (both_proven)
+      paths.push_back(edge);
+    else
+      say_open(graph, edge, out);
+  }
+  say_paths(graph, paths, out);
+}
+
+void say_failed(const std::vector<PairGraph>& graphs, Judgement& out) {
+  std::vector<std::string> names;
+  Finding finding = make_finding("curve.pair-failed", "");
+  for (const PairGraph& graph : graphs)
+    for (const PairResult* pair : graph.failed) {
+      names.push_back(pair_name(*pair));
+      if (finding.evidence.size() < kMostEvidence)
+        finding.evidence.push_back(
+            {pair->file, pair->line,
+             fmt::format("{}: {} has no result", pair_name(*pair), graph.group)});
+    }
+  if (names.empty()) return;
+  finding.summary =
+      fmt::format("{} pair{} of nodes ha{} no result: {}", names.size(),
+                  names.size() == 1 ? "" : "s", names.size() == 1 ? "s" : "ve", list_text(names));
+  finding.confidence = core::Confidence::kCertain;
+  finding.next = {"run these pairs again with NCCL_DEBUG=INFO"};
+  out.findings.push_back(std::move(finding));
+}
+
+// Several results of one node of a group: the best of them.
+using BestByNode = std::map<std::string, const NodeResult*>;
+std::map<std::string, BestByNode> groups_of(const std::vector<NodeResult>& nodes) {
+  std::map<std::string, BestByNode> groups;
+  for (const NodeResult& result : nodes) {
+    const NodeResult*& best = groups[result.group][result.node];
+    if (best == nullptr || result.rate > best->rate) best = &result;
+  }
+  return groups;
+}
+
+void say_alone(const NodeResult& result, const Typical& typical, std::size_t count,
+               Judgement& out) {
+  Finding finding = make_finding(
+      "curve.node-slow-inside",
+      fmt::format(
+          "{}: {} reaches {}, {} of the median of {} nodes: no network is in it, look inside "
+          "this node",
+          result.group, result.node, core::format_bandwidth(result.rate),
+          core::format_percent(result.rate.in_GBps() / typical.median, 2), count));
+  finding.confidence = core::Confidence::kLikely;
+  finding.expected = figure(Bandwidth::from_GBps(typical.median), core::Basis::kRead,
+                            fmt::format("median of {} nodes", count));
+  finding.observed = figure(result.rate, core::Basis::kRead, result.file);
+  finding.evidence = {{result.file, result.line,
+                       fmt::format("{}: {}", result.node, core::format_bandwidth(result.rate))}};
+  finding.next = {"on " + result.node + ": nvidia-smi nvlink -s, nvidia-smi topo -m, dmesg",
+                  "comm-probe topo diff of this node and a good one"};
+  out.findings.push_back(std::move(finding));
+}
+
+AloneByNode judge_nodes(const std::vector<NodeResult>& nodes, Judgement& out) {
+  AloneByNode alone;
+  for (const auto& [group, best] : groups_of(nodes)) {
+    if (best.size() < kLeastNodes) continue;
+    std::vector<double> rates;
+    for (const auto& [node, result] : best) rates.push_back(result->rate.in_GBps());
+    const Typical typical = typical_of(rates);
+    for (const auto& [node, result] : best) {
+      const bool slow = is_low(result->rate.in_GBps(), typical, kSlowNode);
+      if (slow) say_alone(*result, typical, best.size(), out);
+      if (slow || alone_of(alone, node) == Alone::kNotMeasured)
+        alone[node] = slow ? Alone::kSlow : Alone::kAsOthers;
+    }
+  }
+  return alone;
+}
+
+}  // namespace
+
+Judgement judge_fleet(const Fleet& fleet) {
+  Judgement out, inside;
+  const AloneByNode alone = judge_nodes(fleet.nodes, inside);
+  const std::vector<PairGraph> graphs = pair_graphs(fleet.pairs, kSlowShare);
+  for (const PairGraph& graph : graphs) judge_graph(graph, alone, out);
+  say_failed(graphs, out);
+  out.add(std::move(inside));
+  return out;
+}
+
+Judgement judge_together(std::span<const JudgedReading> readings) {
+  Judgement out = judge_fleet(fleet_of(readings));
+  std::vector<const curve::LinkTest*> tests;
+  for (const JudgedReading& reading : readings)
+    for (const curve::LinkTest& test : reading.reading->links) tests.push_back(&test);
+  out.add(compare_link_tests(tests));
+  return out;
+}
+
+std::vector<PairSummary> summarise_pairs(const Fleet& fleet) {
+  std::vector<PairSummary> summaries;
+  for (const PairGraph& graph : pair_graphs(fleet.pairs, kSlowShare)) {
+    PairSummary summary;
+    summary.group = graph.group;
+    summary.measured = graph.edges.size();
+    summary.failed = graph.failed.size();
+    summary.median = Bandwidth::from_GBps(graph.typical.median);
+    const PairEdge* slowest = nullptr;
+    for (const auto& [names, edge] : graph.edges) {
+      if (edge.is_slow) ++summary.slow;
+      if (slowest == nullptr || edge.GBps < slowest->GBps) slowest = &edge;
+    }
+    if (slowest != nullptr) {
+      summary.slowest = Bandwidth::from_GBps(slowest->GBps);
+      summary.slowest_pair = pair_name(*slowest->result);
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,41 @@
+// Tests of links: does each of them say something that contradicts itself, its neighbours, or what
+// port and slot carry?
+//
+// A test between two NICs is compared with a reference only (the text prints no rate of a port);
+// devices of one machine are compared with each other: the same box has the same links, unless its
+// topology says otherwise, and a regular topology gives every GPU the same profile.
+//
+// Worked example (tests/unit/diagnose/link_tests_test.cc repeats it): p17 of the field files, three
+// A6000: 13.15 GB/s without P2P, 2.12 with it: curve.p2p-slower, possible.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "curve/link_test.h"
+#include "diagnose/diagnose.h"
+#include "diagnose/link_ceiling.h"
+
+namespace comm_probe::diagnose {
+
+// Everything about one test.
+Judgement judge_link_test(const curve::LinkTest& test, const LinkReference& reference);
+// Tests beside each other: host against GPU memory of one NIC, one slow test among its like.
+Judgement compare_link_tests(std::span<const curve::LinkTest* const> tests);
+
+// "ib_write_bw on mlx5_0"
+std::string name_of(const curve::LinkTest& test);
+// The row of the highest average among those that show a link (64 KiB and more); null where there
+// is none.
+const curve::LinkRow* best_row(const curve::LinkTest& test);
+// A test between two NICs whose bandwidth says something about the port.
+bool is_between_nics(const curve::LinkTest& test);
+
+// The groups, in this order.
+Judgement judge_link_errors(const curve::LinkTest& test);
+Judgement judge_link_rates(const curve::LinkTest& test, const LinkReference& reference);
+Judgement judge_link_latency(const curve::LinkTest& test);
+Judgement judge_peer_access(const curve::LinkTest& test);
+Judgement judge_link_matrices(const curve::LinkTest& test);
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,435 @@
+// Tests of links as people paste them: every figure against the text of the field files itself, and
+// the formats of which there is no field file.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "curve/curve.h"
+
+namespace comm_probe::curve {
+namespace {
+
+const std::string kFolder = COMM_PROBE_SHARED "/data/field/perftest/";
+const std::string kSamples = COMM_PROBE_SHARED "/data/infer/";
+
+Reading read_text(const std::string& text) {
+  auto input = core::Input::from_memory("paste.txt", text);
+  auto reading = read(input);
+  EXPECT_TRUE(reading.ok()) << (reading.ok() ? "" : reading.error().one_line());
+  return reading.ok() ? *reading : Reading{};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class LinkFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << "no " << kFolder;
+  }
+};
+
+// "  65536      20000            98.01              98.01            0.186932"
+std::vector<std::vector<double>> bandwidth_rows_of(const std::string& text) {
+  static const std::regex kRow(R"(^\s*(\d+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$)");
+  std::vector<std::vector<double>> rows;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);)
+    if (std::regex_match(line, match, kRow))
+      rows.push_back({std::stod(match[1]), std::stod(match[2]), std::stod(match[3]),
+                      std::stod(match[4]), std::stod(match[5])});
+  return rows;
+}
+
+void expect_rows(const std::string& path, double unit, bool both_ends = false) {
+  SCOPED_TRACE(path);
+  const std::string text = text_of(path);
+  auto expected = bandwidth_rows_of(text);
+  if (both_ends)  // what server and client both print is one row
+    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+  std::vector<LinkRow> rows;
+  for (const LinkTest& test : read_text(text).links)
+    rows.insert(rows.end(), test.rows.begin(), test.rows.end());
+  ASSERT_EQ(rows.size(), expected.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].bytes.count(), expected[i][0]);
+    EXPECT_EQ(*rows[i].iterations, expected[i][1]);
+    EXPECT_NEAR(rows[i].peak->in_bytes_per_second(), expected[i][2] * unit, 1);
+    EXPECT_NEAR(rows[i].average->in_bytes_per_second(), expected[i][3] * unit, 1);
+    EXPECT_NEAR(*rows[i].message_rate, expected[i][4] * 1e6, 1e-3);
+  }
+}
+
+TEST_F(LinkFiles, PerftestRowsAreThoseOfTheText) {
+  constexpr double kMib = 1048576, kGb = 1e9 / 8;
+  expect_rows(kFolder + "p04_ib_loopback_all_sizes.txt", kMib, true);
+  expect_rows(kFolder + "p05_ib_loopback_8M.txt", kMib);
+  expect_rows(kFolder + "p07_oci_ib_write_bw_4qp.txt", kGb);
+  expect_rows(kFolder + "p08_roce100_ib_write_bw.txt", kGb);
+  expect_rows(kFolder + "p12_roce_ib_write_bw_postlist_8B.txt", kGb);
+  expect_rows(kFolder + "p21_efa_srd_two_nics_same_gpu.txt", kGb);
+  expect_rows(kSamples + "sample_ib_write_bw_gbits.txt", kGb);
+  expect_rows(kSamples + "sample_ib_write_bw_mib_cuda.txt", kMib);
+}
+
+// Every figure with a decimal point in a line that begins with the number of a device.
+std::vector<double> matrix_figures_of(const std::string& text) {
+  std::vector<double> figures;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word.find_first_not_of("0123456789") != std::string::npos) continue;
+    while (words >> word)
+      if (word.find('.') != std::string::npos) figures.push_back(std::stod(word));
+  }
+  return figures;
+}
+
+void expect_matrices(const std::string& path, std::size_t matrices, bool cut = false) {
+  SCOPED_TRACE(path);
+  const std::string text = text_of(path);
+  const Reading reading = read_text(text);
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(reading.links[0].matrices.size(), matrices);
+  EXPECT_EQ(reading.links[0].is_cut, cut);
+  std::vector<double> figures;
+  for (const LinkMatrix& matrix : reading.links[0].matrices) {
+    if (matrix.kind == MatrixKind::kConnectivity) continue;
+    for (const OptionalFigure& cell : matrix.cells)
+      if (cell) figures.push_back(*cell);
+  }
+  EXPECT_EQ(figures, matrix_figures_of(text));
+}
+
+TEST_F(LinkFiles, MatricesHoldEveryFigureOfTheText) {
+  expect_matrices(kFolder + "p01_epyc_rtx6000ada_p2pBandwidthLatencyTest.txt", 9);
+  expect_matrices(kFolder + "p03_threadripper_2gpu_p2pBandwidthLatencyTest.txt", 9);
+  expect_matrices(kFolder + "p06_nvbandwidth_8gpu.txt", 15);
+  expect_matrices(kFolder + "p10_nvbandwidth_v0_2_part2.txt", 1);
+  expect_matrices(kFolder + "p14_h100_hgx_p2pBandwidthLatencyTest_partial.txt", 3, true);
+  expect_matrices(kFolder + "p15_a6000_6gpu_nvbandwidth_d2d.txt", 1);
+  expect_matrices(kFolder + "p16_h100_nvbandwidth_sm_h2d_vs_d2h.txt", 2);
+  expect_matrices(kFolder + "p18_rtx5090_2gpu_no_p2p.txt", 9);
+  expect_matrices(kFolder + "p19_rtx4090_6gpu_p2p_enabled_halved.txt", 3);
+  expect_matrices(kFolder + "p20_h20_nvbandwidth_local_copy.txt", 1);
+  expect_matrices(kFolder + "p25_a100_hgx_p2p_enabled_matrix.txt", 1);
+  expect_matrices(kFolder + "p26_h100_p2p_enabled_matrix.txt", 1);
+  expect_matrices(kFolder + "p27_gb200_tray_p2p_enabled_matrix.txt", 1);
+  expect_matrices(kSamples + "sample_nvbandwidth.txt", 3);
+}
+
+TEST_F(LinkFiles, TheHeaderOfPerftestIsKept) {
+  const LinkTest test = read_text(text_of(kFolder + "p07_oci_ib_write_bw_4qp.txt")).links.at(0);
+  EXPECT_EQ(test.program, "ib_write_bw");
+  EXPECT_EQ(test.device, "mlx5_5");
+  EXPECT_EQ(test.link_type, "Ethernet");
+  EXPECT_EQ(test.gid_index, 3);
+  EXPECT_EQ(test.mtu->count(), 4096);
+  EXPECT_EQ(test.qps, 4);
+  EXPECT_EQ(test.connection, "RC");
+  EXPECT_EQ(test.rdma_cm, true);
+  EXPECT_EQ(test.remote.gid, "00:00:00:00:00:00:00:00:00:00:255:255:192:00:02:57");
+  EXPECT_FALSE(test.is_loopback());
+  EXPECT_FALSE(test.gpu.is_used);
+  EXPECT_EQ(test.rows.at(0).line, 33U);
+}
+
+TEST_F(LinkFiles, BothEndsInOneTextAreOneTest) {
+  const Reading reading = read_text(text_of(kFolder + "p04_ib_loopback_all_sizes.txt"));
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_TRUE(reading.links[0].both_ends);
+  EXPECT_TRUE(reading.links[0].is_loopback());
+  EXPECT_EQ(reading.links[0].rows.size(), 23U);
+}
+
+TEST_F(LinkFiles, GpuMemoryIsKnownFromThePreamble) {
+  const Reading reading =
+      read_text(text_of(kFolder + "p23_a30_ib_write_bw_use_cuda_header_only.txt"));
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_TRUE(reading.links[0].gpu.is_used);
+  EXPECT_EQ(reading.links[0].gpu.name, "NVIDIA A30");
+  EXPECT_EQ(reading.links[0].devices.size(), 4U);
+  EXPECT_TRUE(reading.links[0].is_cut);
+  ASSERT_EQ(reading.caveats.size(), 1U);
+  EXPECT_EQ(reading.caveats[0].id, "input.truncated");
+}
+
+TEST_F(LinkFiles, ARowThatIsCutIsNoRow) {
+  const Reading reading =
+      read_text(text_of(kFolder + "p11_roce_ib_write_bw_duration_truncated.txt"));
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_TRUE(reading.links[0].rows.empty());
+  EXPECT_TRUE(reading.links[0].is_cut);
+}
+
+TEST_F(LinkFiles, BandwidthTestHasOneTestPerSection) {
+  const Reading reading = read_text(text_of(kFolder + "p02_epyc_rtx6000ada_bandwidthTest.txt"));
+  ASSERT_EQ(reading.links.size(), 3U);
+  EXPECT_EQ(reading.kind, "bandwidthTest");
+  EXPECT_EQ(reading.links[0].title, "Host to Device Bandwidth, PINNED");
+  EXPECT_NEAR(reading.links[0].rows.at(0).average->in_GBps(), 26.8, 1e-9);
+  EXPECT_NEAR(reading.links[2].rows.at(0).average->in_GBps(), 4366.8, 1e-9);
+  EXPECT_EQ(reading.links[0].host, "node00");
+}
+
+TEST_F(LinkFiles, FiPingpongSizesAreBinary) {
+  const Reading reading = read_text(text_of(kFolder + "p22_fi_pingpong_efa.txt"));
+  ASSERT_EQ(reading.links.size(), 1U);
+  const auto& rows = reading.links[0].rows;
+  ASSERT_EQ(rows.size(), 6U);
+  EXPECT_EQ(rows[5].bytes.count(), 1048576);
+  EXPECT_NEAR(rows[5].t_avg->in_us(), 479.75, 1e-9);
+  // The tool's own figures agree: bytes / time is the printed rate.
+  EXPECT_NEAR((rows[5].bytes / *rows[5].t_avg).in_GBps(), rows[5].average->in_GBps(), 1e-4);
+}
+
+TEST_F(LinkFiles, WhoCannotReachWhomIsKept) {
+  const Reading reading = read_text(text_of(kFolder + "p18_rtx5090_2gpu_no_p2p.txt"));
+  ASSERT_EQ(reading.links.size(), 1U);
+  ASSERT_EQ(reading.links[0].denied_peers.size(), 2U);
+  EXPECT_EQ(reading.links[0].denied_peers[1].from, 1);
+  EXPECT_EQ(reading.links[0].denied_peers[1].line, 5U);
+}
+
+TEST_F(LinkFiles, DeepEpIsNamedAndNotMisread) {
+  for (const char* name :
+       {"e01_deepep_h100_2n_4ib_slow.txt", "e02_deepep_h200_2n_ok_4n_slow.txt",
+        "e03_deepep_low_latency_h20.txt", "e04_deepep_low_latency_h20_broken.txt"}) {
+    auto input = core::Input::from_memory(name, text_of(kFolder + name));
+    const auto reading = read(input);
+    ASSERT_FALSE(reading.ok()) << name;
+    EXPECT_NE(reading.error().message.find("DeepEP"), std::string::npos) << name;
+  }
+}
+
+// The worked example of link_test.h.
+TEST(LinkReaders, ALatencyTestHasItsTimes) {
+  const Reading reading = read_text(
+      "                    RDMA_Read Latency Test\n"
+      " Link type       : IB\n"
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+      "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n"
+      " 2       1000          1.05           3.40         1.09  \t       1.10     \t0.04\t\t1.24 "
+      "\t\t2.31\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  const LinkTest& test = reading.links[0];
+  EXPECT_EQ(test.program, "ib_read_lat");
+  EXPECT_TRUE(test.is_latency && test.reads);
+  const LinkRow& row = test.rows.at(0);
+  EXPECT_NEAR(row.t_min->in_us(), 1.05, 1e-9);
+  EXPECT_NEAR(row.t_max->in_us(), 3.40, 1e-9);
+  EXPECT_NEAR(row.latency()->in_us(), 1.09, 1e-9);
+  EXPECT_NEAR(row.t_p99->in_us(), 1.24, 1e-9);
+  EXPECT_NEAR(row.t_p999->in_us(), 2.31, 1e-9);
+}
+
+TEST(LinkReaders, ADurationRunOfALatencyTestHasItsAverage) {
+  const Reading reading = read_text(
+      " RDMA_Write Latency Test\n"
+      " #bytes        #iterations       t_avg[usec]    tps average\n"
+      " 2             999            1.77             564971.75\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_NEAR(reading.links[0].rows.at(0).latency()->in_us(), 1.77, 1e-9);
+}
+
+TEST(LinkReaders, AQosColumnStandsBetweenSizeAndIterations) {
+  const Reading reading = read_text(
+      " RDMA_Write BW Test\n"
+      " #bytes    #sl      #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+      " 65536       3           5000             11020.00           11000.00     0.176000\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(*reading.links[0].rows.at(0).iterations, 5000);
+  EXPECT_NEAR(reading.links[0].rows[0].average->in_GBps(), 11.534336, 1e-6);
+}
+
+TEST(LinkReaders, TheCommandLineSaysWhatTheHeaderDoesNot) {
+  const Reading reading = read_text(
+      "user@node07:~$ ib_write_bw -d mlx5_2 -i 2 -x 3 -b --use_cuda=1 --use_cuda_dmabuf -D 10\n"
+      " RDMA_Write Bidirectional BW Test\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      1000             0.00             380.00             0.724792\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  const LinkTest& test = reading.links[0];
+  EXPECT_TRUE(test.bidirectional && test.gpu.is_used && test.gpu.dmabuf);
+  EXPECT_EQ(test.device, "mlx5_2");
+  EXPECT_EQ(test.port, 2);
+  EXPECT_EQ(test.duration_s, 10);
+  EXPECT_EQ(test.gpu.device, 1);
+}
+
+TEST(LinkReaders, ErrorsAreKeptWithTheirLines) {
+  const Reading reading = read_text(
+      "$ ib_write_bw -d mlx5_0 --use_cuda=0\n"
+      "initializing CUDA\n"
+      "Couldn't allocate MR\n"
+      "failed to create mr\n"
+      "\n"
+      " RDMA_Write BW Test\n"
+      " Device : mlx5_1\n"
+      " Completion with error at client\n"
+      " Failed status 12: wr_id 0 syndrom 0x81\n"
+      "scnt=128, ccnt=0\n");
+  ASSERT_EQ(reading.links.size(), 2U);
+  ASSERT_EQ(reading.links[0].errors.size(), 2U);
+  EXPECT_EQ(reading.links[0].errors[0].line, 3U);
+  EXPECT_TRUE(reading.links[0].gpu.is_used);
+  ASSERT_EQ(reading.links[1].errors.size(), 2U);
+  EXPECT_EQ(reading.links[1].errors[1].text, "Failed status 12: wr_id 0 syndrom 0x81");
+  EXPECT_TRUE(reading.caveats.empty());  // an error says why there is no result
+}
+
+TEST(LinkReaders, OsuBandwidthIsInMegabytes) {
+  const Reading reading = read_text(
+      "# OSU MPI-CUDA Bandwidth Test v7.5\n"
+      "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
+      "# Size      Bandwidth (MB/s)        Validation\n"
+      "1                       0.90              Pass\n"
+      "4194304             24567.89              Pass\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  const LinkTest& test = reading.links[0];
+  EXPECT_EQ(test.program, "osu_bw");
+  EXPECT_EQ(test.version, "7.5");
+  EXPECT_EQ(test.transport, "MPI-CUDA");
+  EXPECT_TRUE(test.gpu.is_used);
+  ASSERT_EQ(test.rows.size(), 2U);
+  EXPECT_NEAR(test.rows[1].average->in_GBps(), 24.56789, 1e-9);
+}
+
+TEST(LinkReaders, OsuCollectivesHaveMinAndMax) {
+  const Reading reading = read_text(
+      "# OSU MPI-CUDA Allreduce Latency Test v7.0\n"
+      "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+      "16777216             8630.58           8619.50           8642.46         10\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(reading.links[0].program, "osu_allreduce");
+  EXPECT_TRUE(reading.links[0].collective && reading.links[0].is_latency);
+  const LinkRow& row = reading.links[0].rows.at(0);
+  EXPECT_NEAR(row.t_avg->in_us(), 8630.58, 1e-6);
+  EXPECT_NEAR(row.t_min->in_us(), 8619.50, 1e-6);
+  EXPECT_NEAR(row.t_max->in_us(), 8642.46, 1e-6);
+  EXPECT_EQ(*row.iterations, 10);
+}
+
+TEST(LinkReaders, OsuMessageRate) {
+  const Reading reading = read_text(
+      "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.2\n"
+      "# [ pairs: 36 ] [ window size: 64 ]\n"
+      "# Size                  MB/s        Messages/s\n"
+      "64                    379.45        5928906.25\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(reading.links[0].program, "osu_mbw_mr");
+  EXPECT_EQ(*reading.links[0].rows.at(0).message_rate, 5928906.25);
+}
+
+// nccl-tests and tests of links in one text: both are read, neither takes the other's rows.
+TEST(LinkReaders, ATableOfNcclTestsBesideALinkTestIsKept) {
+  const Reading reading = read_text(
+      " RDMA_Write BW Test\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             98.01              98.01              0.186932\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong\n"
+      "     1048576        262144     float     sum      -1    119.1    8.81   16.51      0\n"
+      "# OSU MPI Latency Test v7.2\n"
+      "# Size          Latency (us)\n"
+      "0                       1.02\n"
+      "8                       1.05\n");
+  EXPECT_EQ(reading.kind, "nccl-tests");
+  ASSERT_EQ(reading.curves.size(), 1U);
+  EXPECT_EQ(reading.curves[0].rows.size(), 1U);
+  ASSERT_EQ(reading.links.size(), 2U);
+  EXPECT_EQ(reading.links[0].rows.size(), 1U);
+  EXPECT_EQ(reading.links[1].rows.size(), 2U);
+}
+
+TEST(LinkReaders, NumbersElsewhereAreNobodysRows) {
+  auto input =
+      core::Input::from_memory("notes.txt", "0 1 2 3\n65536 5000 98.01 98.01 0.18\n64 10 =10\n");
+  EXPECT_FALSE(read(input).ok());
+}
+
+// The unit follows from size x MsgRate: 65536 B x 0.035668 Mpps = 2229.27 MiB/s.
+TEST(LinkReaders, JsonOfPerftest) {
+  const std::string head =
+      R"({"test_info": {"test": "RDMA_Write_BW_Test", "Device": "mlx5_11", "Number_of_qps": 1,
+          "Connection_type": "RC", "Mtu": 1024, "Link_type": "Ethernet", "GID_index": 1},)";
+  const Reading mib =
+      read_text(head + R"("results": {"MsgSize": 65536, "n_iterations": 5000, "BW_peak": 5293.52,
+                "BW_average": 2229.27, "MsgRate": 0.035668}})");
+  ASSERT_EQ(mib.links.size(), 1U);
+  EXPECT_EQ(mib.kind, "perftest");
+  const LinkTest& test = mib.links[0];
+  EXPECT_EQ(test.program, "ib_write_bw");
+  EXPECT_EQ(test.device, "mlx5_11");
+  EXPECT_EQ(test.gid_index, 1);
+  EXPECT_EQ(test.mtu->count(), 1024);
+  EXPECT_NEAR(test.rows.at(0).average->in_bytes_per_second(), 2229.27 * 1048576, 1);
+  const Reading bits = read_text(
+      head + R"("results": {"MsgSize": 65536, "BW_average": 98.01, "MsgRate": 0.186932}})");
+  ASSERT_EQ(bits.links.size(), 1U);
+  EXPECT_NEAR(bits.links[0].rows.at(0).average->in_Gbps(), 98.01, 1e-6);
+  const Reading neither =
+      read_text(head + R"("results": {"MsgSize": 65536, "BW_average": 98.01, "MsgRate": 7}})");
+  ASSERT_EQ(neither.links.size(), 1U);
+  EXPECT_TRUE(neither.links[0].rows.empty());
+  EXPECT_EQ(neither.caveats.at(0).id, "input.unit-unknown");
+}
+
+TEST(LinkReaders, JsonOfNvbandwidth) {
+  const Reading reading = read_text(R"({"nvbandwidth": {"version": "v0.5", "testcases": [
+      {"name": "host_to_device_memcpy_ce", "status": "Passed",
+       "bandwidth_description": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s) ",
+       "bandwidth_matrix": [["12.3964", "12.4"]], "sum": 24.8},
+      {"name": "device_to_device_memcpy_read_ce", "status": "Waived"},
+      {"name": "device_to_device_memcpy_write_ce", "status": "Passed",
+       "bandwidth_description": "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s) ",
+       "bandwidth_matrix": [["N/A", "172.1"], ["172.2", "N/A"]]}]}})");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(reading.links[0].version, "v0.5");
+  ASSERT_EQ(reading.links[0].matrices.size(), 2U);
+  EXPECT_EQ(reading.links[0].matrices[0].kind, MatrixKind::kHostToDevice);
+  EXPECT_EQ(*reading.links[0].matrices[1].cell(1, 0), 172.2);
+  EXPECT_FALSE(reading.links[0].matrices[1].cell(0, 0));
+}
+
+std::string with_every_line(const std::string& text, const std::string& prefix,
+                            const std::string& end) {
+  std::string changed;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) changed += prefix + line + end;
+  return changed;
+}
+
+// What terminals, launchers and chats do to a text changes no figure.
+TEST_F(LinkFiles, SurroundingsChangeNoFigure) {
+  for (const char* name : {"p03_threadripper_2gpu_p2pBandwidthLatencyTest.txt",
+                           "p07_oci_ib_write_bw_4qp.txt", "p10_nvbandwidth_v0_2_part2.txt",
+                           "p22_fi_pingpong_efa.txt", "p02_epyc_rtx6000ada_bandwidthTest.txt"}) {
+    const std::string text = text_of(kFolder + name);
+    const Reading plain = read_text(text);
+    for (const auto& [prefix, end] : {std::pair{"[1,0]<stdout>: ", "\n"}, std::pair{"> ", "\n"},
+                                      std::pair{"", "\r\n"}, std::pair{"\x1b[0m", "\x1b[K\n"}}) {
+      SCOPED_TRACE(std::string(name) + " " + prefix);
+      const Reading changed = read_text(with_every_line(text, prefix, end));
+      ASSERT_EQ(changed.links.size(), plain.links.size());
+      for (std::size_t i = 0; i < plain.links.size(); ++i) {
+        ASSERT_EQ(changed.links[i].rows.size(), plain.links[i].rows.size());
+        ASSERT_EQ(changed.links[i].matrices.size(), plain.links[i].matrices.size());
+        for (std::size_t j = 0; j < plain.links[i].matrices.size(); ++j)
+          EXPECT_EQ(changed.links[i].matrices[j].rows, plain.links[i].matrices[j].rows);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace comm_probe::curve

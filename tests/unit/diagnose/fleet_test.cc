@@ -1,0 +1,213 @@
+// Slow node or slow path: made clusters of which the truth is known, and the public ones c72, c73.
+#include "diagnose/fleet.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Bandwidth;
+
+std::string node(int number) { return "node" + std::to_string(number); }
+
+Fleet all_pairs(int nodes, double GBps) {
+  Fleet fleet;
+  for (int a = 1; a <= nodes; ++a)
+    for (int b = a + 1; b <= nodes; ++b)
+      fleet.pairs.push_back({"alltoall_perf with 1 GPU per node", node(a), node(b), false,
+                             Bandwidth::from_GBps(GBps + 0.01 * a), "pairs.csv",
+                             fleet.pairs.size() + 2});
+  return fleet;
+}
+
+void set(Fleet& fleet, int a, int b, double GBps) {
+  for (PairResult& pair : fleet.pairs)
+    if (pair.node_a == node(a) && pair.node_b == node(b)) pair.rate = Bandwidth::from_GBps(GBps);
+}
+void set_all_of(Fleet& fleet, int a, double GBps) {
+  for (PairResult& pair : fleet.pairs)
+    if (pair.node_a == node(a) || pair.node_b == node(a)) pair.rate = Bandwidth::from_GBps(GBps);
+}
+void keep(Fleet& fleet, std::initializer_list<std::pair<int, int>> pairs) {
+  std::erase_if(fleet.pairs, [&](const PairResult& pair) {
+    return std::none_of(pairs.begin(), pairs.end(), [&](const auto& wanted) {
+      return pair.node_a == node(wanted.first) && pair.node_b == node(wanted.second);
+    });
+  });
+}
+
+TEST(Fleet, AUniformClusterHasNoFinding) {
+  EXPECT_TRUE(judge_fleet(all_pairs(6, 13.4)).findings.empty());
+}
+
+// The worked example of fleet.h.
+TEST(Fleet, OneSlowPairOfProvenNodesIsThePath) {
+  Fleet fleet = all_pairs(4, 13.4);
+  set(fleet, 1, 3, 5.8);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-slow");
+  EXPECT_EQ(judgement.findings[0].evidence.at(0).line, 3U);
+  EXPECT_NE(judgement.findings[0].summary.find("node1-node3"), std::string::npos);
+}
+
+TEST(Fleet, ANodeWhosePairsAreAllSlowIsTheNode) {
+  Fleet fleet = all_pairs(6, 13.4);
+  set_all_of(fleet, 3, 6);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.node-slow");
+  EXPECT_EQ(judgement.findings[0].confidence, core::Confidence::kLikely);
+  EXPECT_NE(judgement.findings[0].summary.find("node3"), std::string::npos);
+}
+
+// Half of the pairs of four nodes are those of one node.
+TEST(Fleet, OneNodeOfFourIsTheNode) {
+  Fleet fleet = all_pairs(4, 13.4);
+  set_all_of(fleet, 4, 6);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.node-slow");
+}
+
+TEST(Fleet, InATriangleTheNodeIsPossible) {
+  Fleet fleet = all_pairs(4, 13.4);
+  keep(fleet, {{1, 2}, {1, 3}, {1, 4}, {2, 3}, {2, 4}});
+  set_all_of(fleet, 4, 6);  // 1-4 and 2-4
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.node-slow");
+  EXPECT_EQ(judgement.findings[0].confidence, core::Confidence::kPossible);
+}
+
+TEST(Fleet, ThreeSlowPairsAroundOneNodeOfManyAreNotTheNode) {
+  Fleet fleet = all_pairs(12, 13.4);  // 11 pairs per node
+  for (const int other : {5, 6, 7}) set(fleet, 4, other, 5);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-slow");
+}
+
+// A node that was measured once, slowly: node and path both fit, and the next run is named.
+TEST(Fleet, WhereBothFitTheNextPairIsNamed) {
+  Fleet fleet = all_pairs(5, 13.4);
+  keep(fleet, {{1, 2}, {1, 3}, {2, 3}, {1, 4}, {2, 4}, {3, 5}});
+  set(fleet, 3, 5, 5.8);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  const auto& finding = judgement.findings[0];
+  EXPECT_EQ(finding.id, "curve.pair-or-node");
+  EXPECT_EQ(finding.confidence, core::Confidence::kPossible);
+  ASSERT_EQ(finding.next.size(), 1U);
+  EXPECT_TRUE(finding.next[0].starts_with("node5 with node1:")) << finding.next[0];
+}
+
+// Disjoint pairs, one of them slow: neither of its nodes is proven.
+TEST(Fleet, OfDisjointPairsBothNodesAreOpen) {
+  Fleet fleet = all_pairs(8, 13.4);
+  keep(fleet, {{1, 2}, {3, 4}, {5, 6}, {7, 8}});
+  set(fleet, 5, 6, 6);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+  EXPECT_EQ(judgement.findings[0].next.size(), 2U);
+}
+
+// Noise that is as wide as the gap is no slow pair.
+TEST(Fleet, NoiseIsNoFinding) {
+  Fleet fleet = all_pairs(6, 13.4);
+  for (std::size_t i = 0; i < fleet.pairs.size(); ++i)
+    fleet.pairs[i].rate = Bandwidth::from_GBps(9 + 0.6 * static_cast<double>(i * 7 % 15));
+  EXPECT_TRUE(judge_fleet(fleet).findings.empty());
+}
+
+TEST(Fleet, APairWithoutAResultIsNamed) {
+  Fleet fleet = all_pairs(5, 13.4);
+  fleet.pairs[0].rate.reset();
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-failed");
+}
+
+// Another number of GPUs per node is another group: 92 GB/s beside 38 GB/s is not a slow pair.
+TEST(Fleet, GroupsAreNotMixed) {
+  Fleet fleet = all_pairs(6, 92);
+  for (PairResult& pair : all_pairs(6, 38).pairs) {
+    pair.group = "alltoall_perf with 8 GPUs per node";
+    fleet.pairs.push_back(pair);
+  }
+  EXPECT_TRUE(judge_fleet(fleet).findings.empty());
+}
+
+// A repeat that is fast shows that the pair can be fast; a matrix counts the slower direction.
+TEST(Fleet, RepeatsAndDirections) {
+  Fleet fleet = all_pairs(5, 13.4);
+  set(fleet, 2, 3, 6);
+  fleet.pairs.push_back(fleet.pairs[0]);
+  fleet.pairs.back().node_a = node(2);
+  fleet.pairs.back().node_b = node(3);
+  fleet.pairs.back().rate = Bandwidth::from_GBps(13.4);
+  EXPECT_TRUE(judge_fleet(fleet).findings.empty());
+  for (PairResult& pair : fleet.pairs) pair.is_directed = true;
+  std::swap(fleet.pairs.back().node_a, fleet.pairs.back().node_b);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_NE(judgement.findings[0].summary.find("node2->node3"), std::string::npos);
+}
+
+TEST(Fleet, ANodeThatIsSlowAloneIsSaid) {
+  Fleet fleet = all_pairs(6, 13.4);
+  set_all_of(fleet, 2, 6);
+  for (int i = 1; i <= 6; ++i)
+    fleet.nodes.push_back({"all_reduce inside one node, 8 GPUs", node(i),
+                           Bandwidth::from_GBps(i == 2 ? 210 : 480 + i), node(i) + ".txt", 12});
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 2U);
+  EXPECT_NE(judgement.findings[0].summary.find("slow alone too"), std::string::npos);
+  EXPECT_EQ(judgement.findings[1].id, "curve.node-slow-inside");
+  fleet.nodes[1].rate = Bandwidth::from_GBps(482);
+  const Judgement outside = judge_fleet(fleet);
+  ASSERT_EQ(outside.findings.size(), 1U);
+  EXPECT_NE(outside.findings[0].summary.find("NICs, cables"), std::string::npos);
+}
+
+class PublicClusters : public testing::Test {
+ protected:
+  Judgement judge(const std::string& name) {
+    const std::string path = COMM_PROBE_SHARED "/data/field/curves/" + name;
+    auto input = core::Input::open(path);
+    if (!input.ok()) return {};
+    auto reading = curve::read(*input);
+    EXPECT_TRUE(reading.ok());
+    const JudgedReading judged = judge_reading(*reading, {});
+    return judge_fleet(fleet_of(std::span(&judged, 1)));
+  }
+  void SetUp() override {
+    if (!std::filesystem::exists(COMM_PROBE_SHARED "/data/field/curves"))
+      GTEST_SKIP() << "no field curves";
+  }
+};
+
+// cases.md, text-only extras: 8 slow pairs of 134 per operation, no single node explains them.
+TEST_F(PublicClusters, C72HasSlowPathsAndNoSlowNode) {
+  const Judgement judgement = judge("c72_h100_17n_pairwise_G1.csv");
+  EXPECT_TRUE(judgement.has("curve.pair-slow"));
+  EXPECT_FALSE(judgement.has("curve.node-slow"));
+  EXPECT_FALSE(judgement.has("curve.pair-or-node"));
+  EXPECT_TRUE(judgement.has("curve.pair-failed"));
+  for (const auto& finding : judgement.findings) {
+    const bool is_path = finding.id == "curve.pair-slow";
+    EXPECT_TRUE(!is_path || finding.summary.find("8 of 13") != std::string::npos)
+        << finding.summary;
+  }
+}
+
+TEST_F(PublicClusters, C73IsUniform) {
+  EXPECT_TRUE(judge("c73_h100_10n_pairwise_uniform.csv").findings.empty());
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose
