@@ -163,7 +163,7 @@ class Box:
                     ('PortXmitDiscards', 0), ('PortXmitConstraintErrors', 0),
                     ('LocalLinkIntegrityErrors', 0), ('ExcessiveBufferOverrunErrors', 0),
                     ('VL15Dropped', 0), ('PortXmitWait', 91000 + n)]
-            out += ''.join((name + ':').ljust(34, '.') + '%s\n' % value for name, value in rows)
+            out += ''.join((name + ':').ljust(33, '.') + '%s\n' % value for name, value in rows)
         return out
 
     def ethtool(self, nic, later):
