@@ -202,6 +202,18 @@ void name_counters(const PileCounters& counters, Pile& pile) {
   }
 }
 
+// What a link test does not say of its port lies in the pile.
+void excuse_known_ports(const std::vector<diagnose::JobMachine>& machines, Said& said) {
+  const bool is_known =
+      std::any_of(machines.begin(), machines.end(), [](const diagnose::JobMachine& machine) {
+        const auto& ports = machine.survey.facts.rdma_ports;
+        return std::any_of(ports.begin(), ports.end(),
+                           [](const auto& port) { return port.is_active() && port.rate; });
+      });
+  for (core::Caveat& caveat : said.caveats)
+    if (is_known && caveat.id == "curve.port-unknown") caveat.limits = false;
+}
+
 int examine(const Shell& shell, const DoctorRequest& request) {
   if (request.paths.empty())
     return shell.fail(core::input_error("doctor: no PATH is given",
@@ -266,6 +278,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .watched_ports = network.watched_ports};
   judge_program(*pile, facts, hardware.pricer.get(), said);
   said.take(diagnose::judge_joins(facts, said.findings));
+  excuse_known_ports(joined.machines, said);
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
   core::Document document = doctor_document(
       {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});

@@ -20,11 +20,11 @@ struct Explanation {
 constexpr std::array kExplanations = {
     Explanation{"topo.acs-redirects", "log.ib-local-protection"},
     Explanation{"topo.acs-redirects", "log.only-follow-ups"},
-    Explanation{"topo.acs-redirects", "curve.link-peer-slower"},
+    Explanation{"topo.acs-redirects", "curve.p2p-slower"},
     Explanation{"topo.acs-redirects", "curve.failed-run"},
     Explanation{"log.*", "curve.failed-run"},
     Explanation{"topo.iommu-translates", "log.ib-local-protection"},
-    Explanation{"topo.iommu-translates", "curve.link-peer-slower"},
+    Explanation{"topo.iommu-translates", "curve.p2p-slower"},
     Explanation{"topo.gdr-no-module", "log.gdr-unavailable"},
     Explanation{"topo.nic-misplaced", "log.gdr-distance"},
     Explanation{"topo.gpu-nic-far", "log.gdr-distance"},
@@ -69,6 +69,7 @@ constexpr std::array kExplanations = {
     Explanation{"log.nics-differ", "job.nic-far"},
     Explanation{"topo.port-*", "job.nic-far"},
     Explanation{"trace.straggler", "trace.slow-link"},
+    Explanation{"curve.link-failed", "job.kv-slow"},
 };
 
 // A conjecture, and what proves it or puts something certain in its place.
