@@ -23,8 +23,6 @@
 #include "diagnose/baseline.h"
 #include "diagnose/curve_verdict.h"
 #include "diagnose/fleet.h"
-#include "diagnose/machine_of_topology.h"
-#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -93,25 +91,14 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
       "links (perftest, nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest, OSU, fi_pingpong)");
 }
 
-// What the named topology file holds: as a machine that is no entry of the catalog, and for NCCL.
-struct NamedTopology {
-  catalog::Machine machine = {};
-  std::unique_ptr<MachinePricer> pricer = {};
-};
-
-Result<NamedTopology> machine_from(const std::string& path) {
+Result<PricedMachine> machine_from(const std::string& path) {
   auto survey = load_survey({path});
   if (!survey) return survey.error();
   if (!survey->machine)
     return core::input_error(
         fmt::format("--topo {}: a {} shows no rates of links", path, survey->kind),
         "give NCCL's topology XML (NCCL_TOPO_DUMP_FILE), or name the machine with --machine");
-  auto machine =
-      diagnose::machine_of(*survey->machine, std::filesystem::path(path).filename().string());
-  if (!machine) return machine.error();
-  if (survey->kind != "nccl-topology") topology::make_job(*survey->machine, survey->facts);
-  return NamedTopology{std::move(machine).value(),
-                       std::make_unique<MachinePricer>(std::move(*survey->machine))};
+  return priced_machine(*survey, std::filesystem::path(path).filename().string());
 }
 
 Result<diagnose::Reference> reference_of(const CurveRequest& request,
@@ -275,7 +262,7 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!catalog) return shell.fail(catalog.error());
   auto reference = reference_of(request, *catalog);
   if (!reference) return shell.fail(reference.error());
-  auto topology = request.topo.empty() ? Result(NamedTopology{}) : machine_from(request.topo);
+  auto topology = request.topo.empty() ? Result(PricedMachine{}) : machine_from(request.topo);
   if (!topology) return shell.fail(topology.error());
   if (!request.topo.empty()) reference->machine = &topology->machine;
   if (!request.machine.empty())

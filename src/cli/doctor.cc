@@ -29,10 +29,8 @@
 #include "diagnose/job_settings.h"
 #include "diagnose/kv.h"
 #include "diagnose/log.h"
-#include "diagnose/machine_of_topology.h"
 #include "diagnose/topo.h"
 #include "diagnose/wrong_numbers.h"
-#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -46,23 +44,21 @@ struct DoctorRequest {
   CollectRequest collect = {};
 };
 
-// The hardware that curves are compared with: named, else a topology of the pile that shows rates.
-struct Hardware {
-  catalog::Machine machine = {};
-  std::unique_ptr<MachinePricer> pricer = {};
-  bool is_known = false;
-};
-
-Hardware hardware_of(const std::vector<diagnose::JobMachine>& machines) {
+// What curves are compared with: the machine that was named, else a topology of the pile that shows
+// rates.
+core::Result<PricedMachine> hardware_of(const DoctorRequest& request,
+                                        const catalog::Catalog& catalog,
+                                        const std::vector<diagnose::JobMachine>& machines) {
+  if (!request.machine.empty()) {
+    const auto named = catalog.machine(request.machine);
+    if (!named) return named.error();
+    return priced_machine(**named);
+  }
   for (const diagnose::JobMachine& machine : machines) {
     if (!machine.survey.machine) continue;
-    auto known = diagnose::machine_of(*machine.survey.machine, machine.name);
-    if (!known) continue;
-    topology::Machine job = *machine.survey.machine;
-    if (machine.survey.kind != "nccl-topology") topology::make_job(job, machine.survey.facts);
-    return {std::move(*known), std::make_unique<MachinePricer>(std::move(job)), true};
+    if (auto known = priced_machine(machine.survey, machine.name)) return known;
   }
-  return {};
+  return PricedMachine{};
 }
 
 // What the areas say, one after the other.
@@ -124,11 +120,11 @@ std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine
 }
 
 void judge_traces(Pile& pile, Said& said) {
-  core::Document scratch;
   if (pile.traces.traces.empty()) {
     if (!pile.traces.logs.empty()) said.take(inspector_document(pile.traces.logs, AcrossRequest{}));
     return;
   }
+  core::Document scratch;
   TraceReport report = trace_report(std::move(pile.traces));
   add_ranks(report, scratch);
   add_across(report.inputs.traces, AcrossRequest{}, scratch);
@@ -178,28 +174,62 @@ void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
   said.take(diagnose::judge_kv(pile.kv, fastest_port(facts.machines)));
 }
 
-core::Result<diagnose::Reference> reference_of(const DoctorRequest& request,
-                                               const catalog::Catalog& catalog,
-                                               const Hardware& hardware) {
-  diagnose::Reference reference{.catalog = &catalog};
+diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Catalog& catalog,
+                                 const PricedMachine& hardware) {
+  diagnose::Reference reference{.catalog = &catalog, .pricer = hardware.pricer.get()};
   if (request.nodes > 0) reference.nodes = request.nodes;
-  if (!request.machine.empty()) {
-    const auto machine = catalog.machine(request.machine);
-    if (!machine) return machine.error();
-    reference.machine = *machine;
-  } else if (hardware.is_known) {
-    reference.machine = &hardware.machine;
-    reference.pricer = hardware.pricer.get();
-  }
+  if (hardware.pricer) reference.machine = &hardware.machine;
   return reference;
 }
 
-// Counters are inputs too; the readers of machines know `ethtool -S` alone.
-void name_counters(const PileCounters& counters, Pile& pile) {
-  for (const std::string& file : counters.files) {
-    std::erase(pile.unrecognised, file);
-    pile.inputs.push_back({file, "net-counters"});
+// What each area says by itself, and what is kept of it for the rules between areas.
+struct Areas {
+  std::vector<diagnose::JudgedReading> curves = {};
+  std::optional<torch::Job> job = {};  // of dumps
+  diagnose::HangJudgement hang = {};
+  std::size_t watched_ports = 0;
+};
+
+void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas& areas,
+                  Said& said) {
+  for (const curve::Reading& reading : pile.readings) {
+    areas.curves.push_back(diagnose::judge_reading(reading, reference));
+    said.take(areas.curves.back().judgement);
+    for (const core::Caveat& caveat : reading.caveats) said.caveats.push_back(caveat);
   }
+  said.take(diagnose::judge_together(areas.curves));
+}
+
+void judge_lines(Pile& pile, Areas& areas, Said& said) {
+  if (!pile.digests.empty()) areas.job = torch::align(std::move(pile.digests));
+  if (areas.job)
+    said.caveats.insert(said.caveats.end(), areas.job->caveats.begin(), areas.job->caveats.end());
+  areas.hang = judge_hang(areas.job ? &*areas.job : nullptr, pile.lines, said);
+}
+
+// NCCL's own lines, and those of the job between them.
+void judge_logs(const Pile& pile, Said& said) {
+  said.take(diagnose::judge_rank_places(diagnose::rank_places_of(pile.log)));
+  const torch::JobLines lines = without_nccl_lines(pile.lines);
+  if (pile.log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
+    said.take(diagnose::judge_log(pile.log, lines));
+  said.take(diagnose::judge_log_settings(pile.log));
+}
+
+Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
+                  const diagnose::Reference& reference, Said& said) {
+  Areas areas;
+  judge_curves(pile, reference, areas, said);
+  judge_lines(pile, areas, said);
+  said.take(judge_machines(machines, said));
+  NetworkJudgement network =
+      judge_pile_counters(std::move(pile.counters), machines, pile.log.hosts);
+  areas.watched_ports = network.watched_ports;
+  said.take(std::move(network.said));
+  said.take(judge_pile_hosts(pile.hosts));
+  judge_logs(pile, said);
+  judge_traces(pile, said);
+  return areas;
 }
 
 // What a link test does not say of its port lies in the pile.
@@ -214,6 +244,11 @@ void excuse_known_ports(const std::vector<diagnose::JobMachine>& machines, Said&
     if (is_known && caveat.id == "curve.port-unknown") caveat.limits = false;
 }
 
+bool has_link_tests(const Pile& pile) {
+  return std::any_of(pile.readings.begin(), pile.readings.end(),
+                     [](const curve::Reading& reading) { return !reading.links.empty(); });
+}
+
 int examine(const Shell& shell, const DoctorRequest& request) {
   if (request.paths.empty())
     return shell.fail(core::input_error("doctor: no PATH is given",
@@ -222,61 +257,28 @@ int examine(const Shell& shell, const DoctorRequest& request) {
     return shell.fail(core::input_error("doctor: --mask and -o belong to --collect",
                                         "--output FILE writes the verdict to a file"));
   BundleFolder bundles;
-  const std::vector<std::string> paths = bundles.unpacked(request.paths);
-  PileCounters counters = read_pile_counters(paths);
-  counters.snapshots.insert(counters.snapshots.end(), bundles.counters().begin(),
-                            bundles.counters().end());
-  auto pile = load_pile(paths);
-  if (!pile && counters.snapshots.empty()) return shell.fail(pile.error());
-  if (!pile) pile = Pile{};
-  name_counters(counters, *pile);
+  auto pile = load_pile(bundles.unpacked(request.paths));
+  if (!pile) return shell.fail(pile.error());
+  pile->counters.snapshots.insert(pile->counters.snapshots.end(), bundles.counters().begin(),
+                                  bundles.counters().end());
   Said said{{}, std::move(pile->caveats)};
   auto joined = diagnose::join_machines(std::move(pile->machines), pile->log.hosts);
   for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
-  Hardware hardware = hardware_of(joined.machines);
   const catalog::Catalog catalog = catalog::Catalog::builtin();
-  if (!request.machine.empty())
-    if (const auto named = catalog.machine(request.machine); named)
-      hardware.pricer = std::make_unique<MachinePricer>(**named);
-  auto reference = reference_of(request, catalog, hardware);
-  if (!reference) return shell.fail(reference.error());
-  reference->pricer = hardware.pricer.get();
-
-  std::vector<diagnose::JudgedReading> curves;
-  for (const curve::Reading& reading : pile->readings) {
-    curves.push_back(diagnose::judge_reading(reading, *reference));
-    said.take(curves.back().judgement);
-    for (const core::Caveat& caveat : reading.caveats) said.caveats.push_back(caveat);
-  }
-  said.take(diagnose::judge_together(curves));
-  std::optional<torch::Job> job;
-  if (!pile->digests.empty()) job = torch::align(std::move(pile->digests));
-  if (job) said.caveats.insert(said.caveats.end(), job->caveats.begin(), job->caveats.end());
-  const diagnose::HangJudgement hang = judge_hang(job ? &*job : nullptr, pile->lines, said);
-  said.take(judge_machines(joined.machines, said));
-  NetworkJudgement network =
-      judge_pile_counters(std::move(counters), joined.machines, pile->log.hosts);
-  said.take(std::move(network.said));
-  said.take(judge_pile_hosts(paths));
-  said.take(diagnose::judge_rank_places(diagnose::rank_places_of(pile->log)));
-  const torch::JobLines lines = without_nccl_lines(pile->lines);
-  if (pile->log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
-    said.take(diagnose::judge_log(pile->log, lines));
-  said.take(diagnose::judge_log_settings(pile->log));
-  judge_traces(*pile, said);
-  const bool has_link_tests =
-      std::any_of(pile->readings.begin(), pile->readings.end(),
-                  [](const curve::Reading& reading) { return !reading.links.empty(); });
+  const auto hardware = hardware_of(request, catalog, joined.machines);
+  if (!hardware) return shell.fail(hardware.error());
+  const Areas areas =
+      judge_areas(*pile, joined.machines, reference_of(request, catalog, *hardware), said);
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
-                                 .curves = curves,
-                                 .dumps = job ? &*job : nullptr,
-                                 .hang = &hang,
+                                 .curves = areas.curves,
+                                 .dumps = areas.job ? &*areas.job : nullptr,
+                                 .hang = &areas.hang,
                                  .traces = pile->traces.traces,
-                                 .has_link_tests = has_link_tests,
-                                 .watched_ports = network.watched_ports};
-  judge_program(*pile, facts, hardware.pricer.get(), said);
+                                 .has_link_tests = has_link_tests(*pile),
+                                 .watched_ports = areas.watched_ports};
+  judge_program(*pile, facts, hardware->pricer.get(), said);
   said.take(diagnose::judge_joins(facts, said.findings));
   excuse_known_ports(joined.machines, said);
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));

@@ -1,34 +1,27 @@
-// The counters of network ports in a pile: texts of perfquery, ethtool -S, rdma statistic, sysfs.
-// Two snapshots of a port are judged; one is named, and nothing is concluded from it.
+// What the counters of network ports and the recorded machines of a pile say. Two snapshots of a
+// port are judged; one is named, and nothing is concluded from it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "cli/doctor_pile.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/job.h"
-#include "topology/net_change.h"
 
 namespace comm_probe::cli {
-
-struct PileCounters {
-  std::vector<topology::NetSnapshot> snapshots = {};
-  std::vector<std::string> files = {};
-  std::vector<core::Caveat> caveats = {};
-};
-// Of every text among the paths; ports without a host get that of `hosts` which the path names.
-PileCounters read_pile_counters(const std::vector<std::string>& paths);
 
 struct NetworkJudgement {
   diagnose::Judgement said = {};
   std::size_t watched_ports = 0;
 };
-NetworkJudgement judge_pile_counters(PileCounters counters,
+// Ports without a host get that of `hosts` which the path of their file names.
+NetworkJudgement judge_pile_counters(topology::NetReading counters,
                                      const std::vector<diagnose::JobMachine>& machines,
                                      const std::vector<std::string>& hosts);
 
-// What starves communication on the machines that are recorded among the paths (bundles, topo
-// record), errors and warnings only, each with the name of the recording.
-std::vector<core::Finding> judge_pile_hosts(const std::vector<std::string>& paths);
+// What starves communication on the recorded machines, errors and warnings only, each with the name
+// of the recording.
+std::vector<core::Finding> judge_pile_hosts(const std::vector<RecordedState>& hosts);
 
 }  // namespace comm_probe::cli

@@ -10,6 +10,7 @@
 
 #include "cli/doctor_kind.h"
 #include "cli/hang_share.h"
+#include "cli/net_source.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
@@ -38,8 +39,11 @@ struct Content {
   HangFile dump = {};
   TraceFile trace = {};
   std::optional<topology::Source> machine = {};
+  std::optional<topology::HostState> host = {};
+  std::optional<topology::NetReading> counters = {};
   std::optional<curve::Reading> reading = {};
   std::optional<core::Error> error = {};
+  bool may_count = false;  // its beginning looks like counters of network ports
   bool has_nccl_lines = false;
   bool has_job_lines = false;
 };
@@ -48,7 +52,7 @@ struct Content {
 bool is_used(const Content& content) {
   return content.dump.digest || content.dump.lines || !content.trace.traces.empty() ||
          content.trace.log || content.machine || content.reading || content.has_nccl_lines ||
-         content.has_job_lines;
+         content.has_job_lines || content.counters;
 }
 
 bool has_result(const curve::Reading& reading) {
@@ -91,6 +95,13 @@ const core::WordScan& words_of_benchmarks() {
   return scan;
 }
 
+// Of the beginning of a file; a longer look is taken only where one of these stands.
+bool looks_like_counters(std::string_view head) {
+  static const core::WordScan scan(
+      {"NIC statistics:", "ounters: Lid", "/ports/", "_requests ", "_requests\""});
+  return scan.finds(head) && topology::looks_like_net_counters(head);
+}
+
 bool may_hold(const std::string& path, const core::WordScan& words) {
   std::error_code error;
   if (std::filesystem::file_size(path, error) <= kTried && !error) return true;
@@ -110,6 +121,13 @@ void read_parts(const std::string& path, Content& content) {
 }
 
 void read_machine(const std::string& path, Content& content) {
+  if (const auto host = recorded_host(path); host && !host->list("/sys").empty()) {
+    content.host = topology::read_host_state(*host);
+    auto source = topology::read_source(*host);
+    if (source) content.machine = std::move(*source);
+    if (!source) content.error = source.error();
+    return;
+  }
   auto input = core::Input::open(path);
   if (!input) return;
   auto source = topology::read_source(*input);
@@ -123,6 +141,13 @@ void read_benchmark(const std::string& path, Content& content) {
   auto reading = curve::read(*input);
   if (reading) content.reading = std::move(*reading);
   if (!reading) content.error = reading.error();
+}
+
+void read_counters(const std::string& path, Content& content) {
+  auto input = core::Input::open(path);
+  if (!input) return;
+  if (auto reading = topology::read_net_counters(*input); reading)
+    content.counters = std::move(*reading);
 }
 
 // JSON that names no kind of its own: a saved topology, or what a benchmark wrote.
@@ -172,6 +197,7 @@ class PileReading {
       return;
     }
     content.kind = is_source_code(files_[i]) ? PileKind::kOther : kind_of(*input);
+    content.may_count = looks_like_counters(input->head());
   }
   void read_file(std::size_t i);
   void read_lines();
@@ -192,6 +218,7 @@ class PileReading {
 void PileReading::read_file(std::size_t i) {
   Content& content = contents_[i];
   const std::string& path = files_[i];
+  if (content.may_count) read_counters(path, content);
   switch (content.kind) {
     case PileKind::kDump:
       content.dump = read_hang_file(path, rank_lists_);
@@ -337,6 +364,7 @@ std::string kinds_of(const Content& content) {
   if (!content.has_nccl_lines && content.has_job_lines) add("job-log");
   if (content.reading) add(content.reading->kind);
   if (content.machine) add(content.machine->kind);
+  if (content.counters) add("net-counters");
   return kinds;
 }
 
@@ -350,6 +378,13 @@ void PileReading::take(std::size_t i, Pile& pile) {
   // A caveat of the reading of curves stands with the reading.
   if (content.reading) pile.readings.push_back(std::move(*content.reading));
   if (content.machine) pile.machines.push_back(std::move(*content.machine));
+  if (content.host) pile.hosts.push_back({files_[i], std::move(*content.host)});
+  if (content.counters) {
+    for (topology::NetSnapshot& snapshot : content.counters->snapshots)
+      pile.counters.snapshots.push_back(std::move(snapshot));
+    for (core::Caveat& caveat : content.counters->caveats)
+      pile.counters.caveats.push_back(std::move(caveat));
+  }
   const bool is_table =
       !content.has_nccl_lines && !content.has_job_lines && (content.reading || content.machine);
   if (is_table)  // its number is no rank's

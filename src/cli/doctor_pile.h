@@ -16,11 +16,19 @@
 #include "curve/curve.h"
 #include "nccl/debug_log.h"
 #include "serving/kv_lines.h"
+#include "topology/host_state.h"
 #include "topology/merge.h"
+#include "topology/net_counters.h"
 #include "torch/number_lines.h"
 #include "torch/torch.h"
 
 namespace comm_probe::cli {
+
+// A machine that is recorded in the pile (topo record, a bundle), and what may starve its ranks.
+struct RecordedState {
+  std::string path = {};
+  topology::HostState state = {};
+};
 
 struct Pile {
   nccl::DebugLog log = {};
@@ -30,6 +38,8 @@ struct Pile {
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
   TraceInputs traces = {};
   std::vector<topology::Source> machines = {};
+  topology::NetReading counters = {};
+  std::vector<RecordedState> hosts = {};
   std::list<curve::Reading> readings = {};  // judgements point at them
   std::vector<core::InputRecord> inputs = {};
   std::vector<std::string> unrecognised = {};

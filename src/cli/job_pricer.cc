@@ -1,7 +1,9 @@
 #include "cli/job_pricer.h"
 
+#include "diagnose/machine_of_topology.h"
 #include "nccl/catalog_job.h"
 #include "nccl/price.h"
+#include "topology/job_machine.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -48,6 +50,19 @@ const model::CostModel* MachinePricer::model_of(const diagnose::PlannedJob& job)
   const auto found = models_.find(key);
   if (found != models_.end()) return found->second.get();
   return models_.emplace(key, plan(job)).first->second.get();
+}
+
+PricedMachine priced_machine(const catalog::Machine& machine) {
+  return {machine, std::make_unique<MachinePricer>(machine)};
+}
+
+core::Result<PricedMachine> priced_machine(const topology::Survey& survey,
+                                           const std::string& name) {
+  auto machine = diagnose::machine_of(*survey.machine, name);
+  if (!machine) return machine.error();
+  topology::Machine job = *survey.machine;
+  if (survey.kind != "nccl-topology") topology::make_job(job, survey.facts);
+  return PricedMachine{std::move(*machine), std::make_unique<MachinePricer>(std::move(job))};
 }
 
 }  // namespace comm_probe::cli

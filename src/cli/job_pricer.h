@@ -11,7 +11,7 @@
 
 #include "catalog/hardware.h"
 #include "diagnose/plan_price.h"
-#include "topology/machine.h"
+#include "topology/survey.h"
 
 namespace comm_probe::cli {
 
@@ -31,5 +31,14 @@ class MachinePricer : public diagnose::JobPricer {
   mutable std::mutex mutex_ = {};
   mutable std::map<Key, std::unique_ptr<model::CostModel>> models_ = {};
 };
+
+// A machine to compare with, and what prices jobs on it.
+struct PricedMachine {
+  catalog::Machine machine = {};
+  std::unique_ptr<MachinePricer> pricer = {};  // null: no machine is known
+};
+PricedMachine priced_machine(const catalog::Machine& machine);
+// Of a survey that shows a graph; `name` stands in messages. Fails as diagnose::machine_of does.
+core::Result<PricedMachine> priced_machine(const topology::Survey& survey, const std::string& name);
 
 }  // namespace comm_probe::cli

@@ -61,20 +61,6 @@ const char* kind_name(curve::MatrixKind kind) {
   return "?";
 }
 
-const char* unit_name(curve::CellUnit unit) {
-  switch (unit) {
-    case curve::CellUnit::kGBps:
-      return "GB/s";
-    case curve::CellUnit::kUs:
-      return "us";
-    case curve::CellUnit::kNs:
-      return "ns";
-    case curve::CellUnit::kNone:
-      return "";
-  }
-  return "?";
-}
-
 Json peer_access_json(curve::PeerAccess access) {
   switch (access) {
     case curve::PeerAccess::kNotSaid:
@@ -111,7 +97,7 @@ Json matrix_json(const LinkMatrix& matrix) {
           {"name", text_json(matrix.name)},
           {"title", matrix.title},
           {"kind", kind_name(matrix.kind)},
-          {"unit", unit_name(matrix.unit)},
+          {"unit", curve::cell_unit_name(matrix.unit)},
           {"peer_access", peer_access_json(matrix.peer_access)},
           {"engine", engine_json(matrix.engine)},
           {"bidirectional", matrix.bidirectional},

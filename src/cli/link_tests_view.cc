@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "diagnose/outliers.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -147,25 +148,9 @@ Spread spread_of(const LinkMatrix& matrix) {
   return spread;
 }
 
+// The upper one of two in the middle.
 double median(std::vector<double> figures) {
-  if (figures.empty()) return 0;
-  const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
-  std::nth_element(figures.begin(), middle, figures.end());
-  return *middle;
-}
-
-const char* unit_of(const LinkMatrix& matrix) {
-  switch (matrix.unit) {
-    case curve::CellUnit::kGBps:
-      return "GB/s";
-    case curve::CellUnit::kUs:
-      return "us";
-    case curve::CellUnit::kNs:
-      return "ns";
-    case curve::CellUnit::kNone:
-      return "";
-  }
-  return "";
+  return diagnose::typical_of(std::move(figures), diagnose::Middle::kUpper).median;
 }
 
 core::Table matrices_table(const LinkTest& test) {
@@ -176,11 +161,11 @@ core::Table matrices_table(const LinkTest& test) {
     const Spread spread = spread_of(matrix);
     if (matrix.kind == curve::MatrixKind::kConnectivity || spread.between.empty()) continue;
     const auto [least, most] = std::minmax_element(spread.between.begin(), spread.between.end());
-    table.rows.push_back({matrix.name.empty() ? matrix.title : matrix.name,
-                          std::to_string(matrix.columns.size()),
-                          format_number(median(spread.between)), format_number(*least),
-                          spread.lowest_at, format_number(*most), unit_of(matrix),
-                          spread.inside.empty() ? "" : format_number(median(spread.inside))});
+    table.rows.push_back(
+        {matrix.name.empty() ? matrix.title : matrix.name, std::to_string(matrix.columns.size()),
+         format_number(median(spread.between)), format_number(*least), spread.lowest_at,
+         format_number(*most), curve::cell_unit_name(matrix.unit),
+         spread.inside.empty() ? "" : format_number(median(spread.inside))});
   }
   return table;
 }

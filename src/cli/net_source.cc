@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/topo_source.h"
+
 namespace comm_probe::cli {
 namespace {
 
@@ -11,11 +13,6 @@ using topology::NetReading;
 using topology::NetSnapshot;
 using topology::PortCounters;
 namespace fs = std::filesystem;
-
-bool is_recording(const std::string& path) {
-  std::error_code error;
-  return fs::is_directory(path + "/sys", error);
-}
 
 NetReading reading_of(const core::Host& host) {
   NetSnapshot snapshot = topology::read_net_counters(host);

@@ -13,12 +13,6 @@ namespace {
 using core::Result;
 using topology::Source;
 
-// A folder that holds a recorded machine, not files of several kinds.
-bool is_recording(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path + "/sys", error);
-}
-
 Result<Source> load_file(const std::string& path) {
   auto input = core::Input::open(path);
   if (!input) return input.error();
@@ -74,6 +68,11 @@ Result<std::vector<Source>> load(const std::string& path) {
 }
 
 }  // namespace
+
+bool is_recording(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path + "/sys", error);
+}
 
 Result<topology::Survey> load_survey(const std::vector<std::string>& from) {
   std::vector<Source> sources;

@@ -9,6 +9,8 @@
 
 namespace comm_probe::cli {
 
+// A folder that holds a recorded machine, not files of several kinds.
+bool is_recording(const std::string& path);
 // Without paths this machine.
 core::Result<topology::Survey> load_survey(const std::vector<std::string>& from);
 

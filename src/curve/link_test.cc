@@ -20,6 +20,20 @@ const char* link_tool_name(LinkTool tool) {
   return "?";
 }
 
+const char* cell_unit_name(CellUnit unit) {
+  switch (unit) {
+    case CellUnit::kGBps:
+      return "GB/s";
+    case CellUnit::kUs:
+      return "us";
+    case CellUnit::kNs:
+      return "ns";
+    case CellUnit::kNone:
+      return "";
+  }
+  return "?";
+}
+
 std::optional<core::Duration> LinkRow::latency() const {
   if (t_typical) return t_typical;
   return t_avg ? t_avg : t_min;

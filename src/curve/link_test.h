@@ -61,6 +61,7 @@ enum class MatrixKind {
   kOther,            // named as printed only
 };
 enum class CellUnit { kGBps, kUs, kNs, kNone };
+const char* cell_unit_name(CellUnit unit);  // "GB/s" | "us" | "ns" | ""
 enum class PeerAccess { kNotSaid, kEnabled, kDisabled };
 enum class CopyEngine { kNotSaid, kCopyEngine, kMultiprocessors };
 

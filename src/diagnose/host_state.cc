@@ -31,12 +31,7 @@ constexpr std::array kLimits = {
              "9.2 MiB for each channel and peer over shared memory (NCCL 2.28.9), 8 ranks"},
 };
 
-double limit_of(std::string_view name) {
-  for (const NetLimit& row : kLimits)
-    if (row.name == name) return row.value;
-  COMM_PROBE_CHECK(false, "a limit of the host rules is not in the table");
-  return 0;
-}
+double limit_of(std::string_view name) { return limit_in(kLimits, name); }
 
 // What each rule has to say; `unknown` and `idle` as in RuleAnswer.
 struct Answer {

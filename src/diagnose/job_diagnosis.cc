@@ -88,7 +88,6 @@ constexpr std::array kProofs = {
     Proof{"log.possible-peer-death", "log.process-killed"},
     Proof{"log.possible-peer-death", "log.exception"},
     Proof{"log.possible-peer-death", "hang.rank-dead-or-stuck"},
-    Proof{"job.gap", "curve.plateau-*"},
 };
 
 bool is_weighty(const Finding& finding) { return finding.severity != Severity::kInfo; }
@@ -163,9 +162,9 @@ std::vector<Finding> ranked(std::vector<Weighed> weighed) {
 }
 
 // Findings of numbers alone: the job ran, and ran on.
-constexpr std::array<std::string_view, 7> kWrongNumbers = {
-    "curve.wrong-results", "log.nan-value", "log.ranks-diverge", "hang.types-differ",
-    "trace.tensor-*",      "job.wrong-*",   "trace.race-*"};
+constexpr std::array<std::string_view, 5> kWrongNumbers = {"curve.wrong-results", "log.nan-value",
+                                                           "log.ranks-diverge", "hang.types-differ",
+                                                           "trace.tensor-*"};
 
 bool is_of_numbers(const Finding& finding) {
   return std::any_of(kWrongNumbers.begin(), kWrongNumbers.end(),
@@ -195,7 +194,6 @@ std::vector<JobTree> trees_of(const JobFacts& facts, const std::vector<Finding>&
   if (is_stuck(facts, findings)) trees.push_back(JobTree::kStuck);
   if (is_wrong(findings)) trees.push_back(JobTree::kWrong);
   if (trees.empty() || has_figures(facts)) trees.push_back(JobTree::kSlow);
-  // Of a table with wrong results nothing else is worth a question.
   return trees;
 }
 

@@ -14,7 +14,6 @@ using topology::Source;
 
 bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// "node1" is in "a/node1/topo.txt" and not in "node12.txt".
 bool names_host(std::string_view path, std::string_view host) {
   if (host.size() < 2) return false;
   for (std::size_t at = path.find(host); at != path.npos; at = path.find(host, at + 1)) {
@@ -39,18 +38,10 @@ struct Group {
   std::vector<Source> sources = {};
 };
 
-// The longest host that the path names: "node1.cluster" before "node1".
-std::string host_of(const std::string& path, const std::vector<std::string>& hosts) {
-  std::string best;
-  for (const std::string& host : hosts)
-    if (host.size() > best.size() && names_host(path, host)) best = host;
-  return best;
-}
-
 std::vector<Group> grouped(std::vector<Source> sources, const std::vector<std::string>& hosts) {
   std::map<std::string, Group> groups;
   for (Source& source : sources) {
-    const std::string host = host_of(source.name, hosts);
+    const std::string host = host_of_path(source.name, hosts);
     const std::string folder = folder_of(source.name);
     Group& group = groups[host.empty() ? "folder " + folder : "host " + host];
     group.is_host = !host.empty();
@@ -117,6 +108,13 @@ void add_each(JoinedMachines& joined, const std::string& name, std::vector<Sourc
 }
 
 }  // namespace
+
+std::string host_of_path(const std::string& path, const std::vector<std::string>& hosts) {
+  std::string best;
+  for (const std::string& host : hosts)
+    if (host.size() > best.size() && names_host(path, host)) best = host;
+  return best;
+}
 
 JoinedMachines join_machines(std::vector<Source> sources, const std::vector<std::string>& hosts) {
   JoinedMachines joined;

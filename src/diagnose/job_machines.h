@@ -15,6 +15,10 @@
 
 namespace comm_probe::diagnose {
 
+// The longest of the hosts that a path names as a whole word: "node1" for "a/node1/topo.txt", none
+// for "node12.txt".
+std::string host_of_path(const std::string& path, const std::vector<std::string>& hosts);
+
 struct JoinedMachines {
   std::vector<JobMachine> machines = {};
   std::vector<core::Caveat> caveats = {};  // sources that make no machine

@@ -39,11 +39,13 @@ constexpr std::array kLimits = {
 
 std::span<const NetLimit> net_limits() { return kLimits; }
 
-double limit(std::string_view name) {
-  for (const NetLimit& row : kLimits)
+double limit_in(std::span<const NetLimit> limits, std::string_view name) {
+  for (const NetLimit& row : limits)
     if (row.name == name) return row.value;
-  COMM_PROBE_CHECK(false, "a limit of the network rules is not in the table");
+  COMM_PROBE_CHECK(false, "a limit of the rules is not in its table");
   return 0;
 }
+
+double limit(std::string_view name) { return limit_in(kLimits, name); }
 
 }  // namespace comm_probe::diagnose

@@ -43,5 +43,7 @@ struct NetLimit {
   const char* source;
 };
 std::span<const NetLimit> net_limits();
+// The value of the row of this name, which must be there.
+double limit_in(std::span<const NetLimit> limits, std::string_view name);
 
 }  // namespace comm_probe::diagnose

@@ -7,45 +7,12 @@
 #include <sstream>
 
 #include "core/units.h"
+#include "topology/cgroup.h"
 #include "topology/host_readers.h"
 #include "topology/readers/sysfs.h"
 
 namespace comm_probe::topology {
 namespace {
-
-struct CgroupPlace {
-  std::string mount = {};
-  std::string path = {};
-  bool is_v2 = false;
-};
-
-// Of /proc/self/cgroup the lines of version 2 ("0::/a/b") and of the cpu controller of version 1.
-std::vector<CgroupPlace> cgroups_of(const core::Host& host) {
-  std::vector<CgroupPlace> places;
-  std::istringstream lines(host.read("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    if (controllers == ",,") places.push_back({"/sys/fs/cgroup", path, true});
-    if (controllers.find(",cpu,") != std::string::npos)
-      places.push_back({"/sys/fs/cgroup/cpu", path, false});
-  }
-  return places;
-}
-
-std::vector<std::string> folders_up(const CgroupPlace& place) {
-  std::vector<std::string> folders;
-  std::string path = place.path;
-  while (true) {
-    folders.push_back(place.mount + (path == "/" ? "" : path));
-    if (path.size() <= 1 || folders.size() > 64) return folders;
-    const std::size_t slash = path.rfind('/');
-    path = slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-  }
-}
 
 std::uint64_t stat_value(const std::string& text, std::string_view name) {
   std::istringstream words(text);
@@ -58,7 +25,7 @@ std::uint64_t stat_value(const std::string& text, std::string_view name) {
 // The group nearest to this process that has periods at all.
 MaybeFact<Throttling> read_throttling(const core::Host& host) {
   for (const CgroupPlace& place : cgroups_of(host))
-    for (const std::string& folder : folders_up(place)) {
+    for (const std::string& folder : place.folders_up()) {
       const std::string path = folder + "/cpu.stat";
       const auto text = host.read(path);
       if (!text) continue;
@@ -80,7 +47,7 @@ MaybeFact<double> read_quota_fact(const core::Host& host) {
   const auto quota = read_quota(host);
   if (!quota) return std::nullopt;
   for (const CgroupPlace& place : cgroups_of(host))
-    for (const std::string& folder : folders_up(place))
+    for (const std::string& folder : place.folders_up())
       for (const char* name : {"/cpu.max", "/cpu.cfs_quota_us"})
         if (const auto text = host.read(folder + name);
             text && *text != "-1" && !text->starts_with("max"))

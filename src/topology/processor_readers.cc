@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/units.h"
+#include "topology/cgroup.h"
 #include "topology/host_readers.h"
 
 namespace comm_probe::topology {
@@ -74,24 +75,6 @@ std::optional<double> quota_v1(const core::Host& host, const std::string& folder
                   host.read_integer(folder + "/cpu.cfs_period_us").value_or(0));
 }
 
-// The smallest quota from `path` up to the root of the hierarchy mounted at `mount`.
-template <class Quota>
-std::optional<double> smallest_quota(const std::string& mount, std::string path, Quota quota) {
-  std::optional<double> smallest;
-  while (true) {
-    if (const auto here = quota(mount + (path == "/" ? "" : path)))
-      smallest = smallest ? std::min(*smallest, *here) : here;
-    if (path.size() <= 1) return smallest;
-    const std::size_t slash = path.rfind('/');
-    path = slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-  }
-}
-
-std::optional<double> smaller(std::optional<double> a, std::optional<double> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
-
 }  // namespace
 
 std::vector<int> read_cpus(const core::Host& host) {
@@ -105,24 +88,12 @@ std::vector<int> read_allowed(const core::Host& host) {
 }
 
 std::optional<double> read_quota(const core::Host& host) {
-  std::optional<double> quota;
-  std::istringstream lines(host.read("/proc/self/cgroup").value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 1);
-    if (controllers == ",,")
-      quota = smaller(quota, smallest_quota("/sys/fs/cgroup", path, [&host](const auto& folder) {
-                        return quota_v2(host, folder);
-                      }));
-    else if (controllers.find(",cpu,") != std::string::npos)
-      quota = smaller(
-          quota, smallest_quota("/sys/fs/cgroup/cpu", path,
-                                [&host](const auto& folder) { return quota_v1(host, folder); }));
-  }
-  return quota;
+  std::optional<double> smallest;
+  for (const CgroupPlace& place : cgroups_of(host))
+    for (const std::string& folder : place.folders_up())
+      if (const auto quota = place.is_v2 ? quota_v2(host, folder) : quota_v1(host, folder))
+        smallest = smallest ? std::min(*smallest, *quota) : quota;
+  return smallest;
 }
 
 Processor read_processor(const core::Host& host, const std::vector<int>& cpus) {

@@ -7,10 +7,6 @@
 namespace comm_probe::curve {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string kept(std::string_view text) { return std::string(trim(text).substr(0, 120)); }
 
 class BandwidthTestReader : public LinkToolReader {

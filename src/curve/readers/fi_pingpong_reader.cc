@@ -14,10 +14,6 @@ namespace {
 constexpr std::size_t kColumns = 8;
 enum Column { kBytes, kSent, kAck, kTotal, kTime, kRate, kMicroseconds, kMessages };
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // "64k" -> 65536, also with a fraction: "1.2m".
 std::optional<double> count_of(std::string_view word) {
   if (word.empty()) return std::nullopt;

@@ -15,11 +15,9 @@ namespace {
 
 // Tools that are known, and whose figures must not pass for those of another.
 std::string_view unread_tool_of(std::string_view text) {
-  const auto has = [text](std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-  };
-  const bool tunes = text.starts_with("[tuning] ") && has("(RDMA)");
-  const bool low_latency = has("ispatch") && has("bandwidth: ") && has("avg_t=");
+  const bool tunes = text.starts_with("[tuning] ") && contains(text, "(RDMA)");
+  const bool low_latency =
+      contains(text, "ispatch") && contains(text, "bandwidth: ") && contains(text, "avg_t=");
   return tunes || low_latency ? "DeepEP" : "";
 }
 

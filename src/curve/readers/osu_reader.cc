@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kLongestText = 120;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string kept(std::string_view text) { return std::string(trim(text).substr(0, kLongestText)); }
 
 struct Benchmark {

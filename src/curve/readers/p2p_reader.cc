@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t kMostDenied = 4096;
 constexpr std::size_t kLongestText = 120;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::string kept(std::string_view text) { return std::string(trim(text).substr(0, kLongestText)); }
 
 // "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)"

@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "curve/readers/link_reader.h"
 #include "curve/row_reader.h"
+#include "curve/tokens.h"
 
 namespace comm_probe::curve {
 namespace {
@@ -28,10 +29,6 @@ std::string_view verb_of(std::string_view title) {
     if (title.starts_with(verb.title) && title.substr(verb.title.size()).starts_with(' '))
       return verb.program;
   return {};
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 std::string_view base_name(std::string_view path) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "core/finding_table.h"
 #include "job_parts.h"
 
 namespace comm_probe::diagnose {
@@ -31,6 +33,17 @@ TEST(JobTree, SlowGoesUpAndStuckGoesDown) {
     EXPECT_LT(place_in(JobTree::kStuck, downwards[i - 1]), place_in(JobTree::kStuck, downwards[i]))
         << downwards[i];
   EXPECT_GT(place_in(JobTree::kSlow, "no.such-id"), place_in(JobTree::kSlow, "trace.straggler"));
+}
+
+// A question that asks for an id which nobody says would stay "fine" for ever.
+TEST(JobTree, EveryPatternTakesAFindingThatExists) {
+  const auto all = core::all_findings();
+  for (const JobQuestion& question : job_questions())
+    for (const std::string_view pattern : question.ids)
+      EXPECT_TRUE(
+          std::any_of(all.begin(), all.end(),
+                      [&](const core::FindingEntry* entry) { return takes(pattern, entry->id); }))
+          << question.key << ": " << pattern;
 }
 
 // Wrong numbers are never the network's.
