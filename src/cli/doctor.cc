@@ -175,10 +175,15 @@ void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
 }
 
 diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Catalog& catalog,
-                                 const PricedMachine& hardware) {
+                                 const PricedMachine& hardware,
+                                 const std::vector<diagnose::JobMachine>& machines) {
   diagnose::Reference reference{.catalog = &catalog, .pricer = hardware.pricer.get()};
   if (request.nodes > 0) reference.nodes = request.nodes;
   if (hardware.pricer) reference.machine = &hardware.machine;
+  for (const diagnose::JobMachine& machine : machines)
+    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
+      if (port.is_active() && port.rate)
+        reference.ports.push_back({port.device, *port.rate, port.from.source});
   return reference;
 }
 
@@ -232,23 +237,6 @@ Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
   return areas;
 }
 
-// What a link test does not say of its port lies in the pile.
-void excuse_known_ports(const std::vector<diagnose::JobMachine>& machines, Said& said) {
-  const bool is_known =
-      std::any_of(machines.begin(), machines.end(), [](const diagnose::JobMachine& machine) {
-        const auto& ports = machine.survey.facts.rdma_ports;
-        return std::any_of(ports.begin(), ports.end(),
-                           [](const auto& port) { return port.is_active() && port.rate; });
-      });
-  for (core::Caveat& caveat : said.caveats)
-    if (is_known && caveat.id == "curve.port-unknown") caveat.limits = false;
-}
-
-bool has_link_tests(const Pile& pile) {
-  return std::any_of(pile.readings.begin(), pile.readings.end(),
-                     [](const curve::Reading& reading) { return !reading.links.empty(); });
-}
-
 int examine(const Shell& shell, const DoctorRequest& request) {
   if (request.paths.empty())
     return shell.fail(core::input_error("doctor: no PATH is given",
@@ -267,8 +255,8 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   const catalog::Catalog catalog = catalog::Catalog::builtin();
   const auto hardware = hardware_of(request, catalog, joined.machines);
   if (!hardware) return shell.fail(hardware.error());
-  const Areas areas =
-      judge_areas(*pile, joined.machines, reference_of(request, catalog, *hardware), said);
+  const Areas areas = judge_areas(*pile, joined.machines,
+                                  reference_of(request, catalog, *hardware, joined.machines), said);
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
@@ -276,11 +264,9 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .dumps = areas.job ? &*areas.job : nullptr,
                                  .hang = &areas.hang,
                                  .traces = pile->traces.traces,
-                                 .has_link_tests = has_link_tests(*pile),
                                  .watched_ports = areas.watched_ports};
   judge_program(*pile, facts, hardware->pricer.get(), said);
   said.take(diagnose::judge_joins(facts, said.findings));
-  excuse_known_ports(joined.machines, said);
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
   core::Document document = doctor_document(
       {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "catalog/catalog.h"
 #include "curve/curve.h"
@@ -16,12 +18,20 @@
 
 namespace comm_probe::diagnose {
 
+// A port that another source shows: an ibstat beside the test of a link.
+struct KnownPort {
+  std::string device = {};  // "mlx5_0"
+  core::Bandwidth rate = {};
+  std::string source = {};
+};
+
 struct Reference {
   const catalog::Catalog* catalog = nullptr;
   const catalog::Machine* machine = nullptr;
   std::optional<int> nodes = {};
   std::optional<core::Duration> alpha = {};
   std::optional<core::Bandwidth> beta = {};
+  std::vector<KnownPort> ports = {};  // for tests of links, where neither machine nor beta is named
   const JobPricer* pricer = nullptr;  // of the machine; null: nobody prices jobs on it
 };
 

@@ -35,7 +35,6 @@ struct JobFacts {
   const torch::Job* dumps = nullptr;  // null: no Flight Recorder dump
   const HangJudgement* hang = nullptr;
   const std::vector<torch::Trace>& traces;
-  bool has_link_tests = false;  // perftest, nvbandwidth, ...
   // Ports whose counters were read twice, or live.
   std::size_t watched_ports = 0;
 

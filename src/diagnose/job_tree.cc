@@ -79,7 +79,10 @@ bool has_calls(const JobFacts& facts) {
          any_comm(facts, [](const nccl::LogComm& comm) { return comm.calls > 0; });
 }
 bool has_watched_ports(const JobFacts& facts) { return facts.watched_ports > 0; }
-bool has_links(const JobFacts& facts) { return facts.has_link_tests; }
+bool has_links(const JobFacts& facts) {
+  return std::any_of(facts.curves.begin(), facts.curves.end(),
+                     [](const JudgedReading& reading) { return !reading.link_references.empty(); });
+}
 bool has_network(const JobFacts& facts) {
   return has_watched_ports(facts) || any_comm(facts, [](const nccl::LogComm& comm) {
            return std::any_of(comm.edges.begin(), comm.edges.end(),

@@ -83,8 +83,8 @@ std::string one_test(const Compared& compared) {
 std::string link_verdict(std::span<const JudgedReading> readings) {
   std::vector<Compared> all;
   for (const JudgedReading& reading : readings)
-    for (const LinkTest& test : reading.reading->links)
-      all.push_back({&test, &reading.link_reference});
+    for (std::size_t i = 0; i < reading.link_references.size(); ++i)
+      all.push_back({&reading.reading->links[i], &reading.link_references[i]});
   if (all.empty()) return "";
   if (all.size() == 1) return one_test(all.front());
   const auto at_port = std::count_if(all.begin(), all.end(), is_at_its_port);

@@ -127,7 +127,21 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
 }
 
 // The port of a NIC as the user or the catalog names it.
-LinkReference link_reference_of(const Reference& reference) {
+// Of nodes that are built alike: where their ports of this name differ, which one ran is not known.
+void take_known_port(const curve::LinkTest& test, const std::vector<KnownPort>& ports,
+                     LinkReference& link) {
+  for (const KnownPort& port : ports) {
+    if (port.device != test.device) continue;
+    if (link.port && *link.port != port.rate) {
+      link = {};
+      return;
+    }
+    link.port = port.rate;
+    if (link.source.empty()) link.source = port.source;
+  }
+}
+
+LinkReference link_reference_of(const curve::LinkTest& test, const Reference& reference) {
   LinkReference link;
   if (reference.beta) {
     link.port = reference.beta;
@@ -139,6 +153,8 @@ LinkReference link_reference_of(const Reference& reference) {
       link.slot = catalog::slot_link(machine.nic.pcie, machine.host_pcie);
     link.basis = core::Basis::kCatalog;
     link.source = machine.name;
+  } else {
+    take_known_port(test, reference.ports, link);
   }
   return link;
 }
@@ -161,9 +177,9 @@ JudgedReading judge_reading(const curve::Reading& reading, const Reference& refe
     said.say_once(result.judgement.caveats, judged.judgement.caveats);
   }
   drop_single_ranks_of_misruns(reading, result.judgement);
-  result.link_reference = link_reference_of(reference);
   for (const curve::LinkTest& test : reading.links) {
-    const Judgement judgement = judge_link_test(test, result.link_reference);
+    result.link_references.push_back(link_reference_of(test, reference));
+    const Judgement judgement = judge_link_test(test, result.link_references.back());
     said.say_once(result.judgement.findings, judgement.findings);
     said.say_once(result.judgement.caveats, judgement.caveats);
   }

@@ -24,8 +24,8 @@ struct JudgedCurve {
 struct JudgedReading {
   const curve::Reading* reading = nullptr;
   std::vector<JudgedCurve> curves = {};
-  LinkReference link_reference = {};  // what its tests of links were compared with
-  Judgement judgement = {};           // of all curves and links together
+  std::vector<LinkReference> link_references = {};  // what each test of a link was compared with
+  Judgement judgement = {};                         // of all curves and links together
 };
 JudgedReading judge_reading(const curve::Reading& reading, const Reference& reference);
 

@@ -177,6 +177,24 @@ TEST_F(Pile, WrongNumbersAreNeverTheNetworksFault) {
   for (const json& finding : document["findings"]) EXPECT_NE(finding["layer"], "rdma");
 }
 
+// The ibstat beside a test of a link says what its port should carry.
+TEST_F(Pile, APortOfThePileIsWhatALinkTestIsComparedWith) {
+  const fs::path box = fs::path(COMM_PROBE_SOURCE_DIR) / "tests/inputs/healthy/pcie-box";
+  std::ifstream file(box / "ib_write_bw.txt");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::string ports = (box / "box/ibstat.txt").string();
+  const json healthy = told({put("good.txt", text), ports});
+  for (const json& caveat : healthy["caveats"]) EXPECT_NE(caveat["id"], "curve.port-unknown");
+  ASSERT_NE(text.find("392.14             391.83"), text.npos);
+  text.replace(text.find("392.14             391.83"), 25, "188.14             187.83");
+  text.replace(text.find("0.747352"), 8, "0.358257");  // 187.83 Gb/s / 65536 B
+  const json slow = told({put("slow.txt", text), ports});
+  ASSERT_FALSE(slow["findings"].empty());
+  EXPECT_EQ(slow["findings"][0]["id"], "curve.link-below-port") << slow["findings"].dump(1);
+  EXPECT_THAT(slow["findings"][0]["expected"]["source"].get<std::string>(),
+              HasSubstr("ibstat.txt"));
+}
+
 TEST_F(Pile, WhyTellsWhatWasFineAndWhatWasNotThere) {
   const BinaryRun run = doctor({put("nccl.log", tcp_log()), "--why"});
   EXPECT_THAT(run.out, HasSubstr("found    does NCCL use the fast network?"));
