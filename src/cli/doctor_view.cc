@@ -92,8 +92,7 @@ std::string answer_of(const JobVisit& visit, const diagnose::JobDiagnosis& diagn
     const std::string& id = diagnosis.findings[finding].id;
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
-  if (visit.outcome == JobVisit::Outcome::kFound) return shortened(ids, 1);
-  return ids.empty() ? "nothing found" : "noted: " + shortened(ids, 1);
+  return ids.empty() ? "nothing found" : shortened(ids, 1);
 }
 
 core::Table visits_table(const std::vector<JobVisit>& visits,

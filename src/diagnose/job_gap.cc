@@ -46,16 +46,39 @@ constexpr std::array kCauses = {
 // G6-09..13) begin at 80 %, a run of the same kind at 70 % of another is no chance.
 constexpr double kFar = 0.7;
 
+bool is_wrong(const curve::Row& row) {
+  const auto has_wrong = [](const std::optional<curve::Timing>& timing) {
+    return timing && timing->wrong.value_or(0) > 0;
+  };
+  return has_wrong(row.out_of_place) || has_wrong(row.in_place);
+}
+
+// It shows a plateau that says something of the links: several sizes, saturated, with right
+// results.
 bool is_measured(const JudgedCurve& judged) {
-  return judged.curve->op.has_value() && judged.analysis.shape.plateau.has_value();
+  const auto& plateau = judged.analysis.shape.plateau;
+  const auto& rows = judged.curve->rows;
+  return judged.curve->op && plateau && plateau->is_saturated() &&
+         std::none_of(rows.begin(), rows.end(), is_wrong);
 }
 
 Bandwidth plateau_of(const JudgedCurve& judged) { return judged.analysis.shape.plateau->sustained; }
 
+// Empty where the table lists none, or several kinds.
+std::string gpu_name(const curve::Curve& curve) {
+  std::string name;
+  for (const curve::Device& device : curve.devices) {
+    if (!name.empty() && device.name != name) return "";
+    name = device.name;
+  }
+  return name;
+}
+
+// Runs of one kind can be compared: the same operation on as many ranks of the same GPUs.
 std::string kind_of(const JudgedCurve& judged) {
   const curve::Curve& curve = *judged.curve;
-  return fmt::format("{} {} {} {}", static_cast<int>(*curve.op), curve.ranks.value_or(0),
-                     curve.nodes.value_or(0), curve.label);
+  return fmt::format("{} {} {} {} {}", static_cast<int>(*curve.op), curve.ranks.value_or(0),
+                     curve.nodes.value_or(0), gpu_name(curve), curve.label);
 }
 
 // All ports of one machine that carry what most of them carry.
@@ -98,8 +121,11 @@ std::optional<JobGap> gap_to_best(const JudgedCurve& judged,
                                   const std::map<std::string, const JudgedCurve*>& best) {
   const JudgedCurve* other = best.at(kind_of(judged));
   if (other == &judged || judged.curve->ranks.value_or(0) == 0) return std::nullopt;
-  return JobGap{&judged, plateau_of(*other), plateau_of(judged), core::Basis::kMeasured,
-                fmt::format("the best run of the same kind, {}", other->curve->file)};
+  return JobGap{
+      &judged, plateau_of(*other), plateau_of(judged), core::Basis::kMeasured,
+      fmt::format(
+          "the best run of the same kind, {}{}", other->curve->file,
+          gpu_name(*judged.curve).empty() ? "; whether it had the same GPUs is not said" : "")};
 }
 
 // Of several nodes beside one node of the same kind: a single NIC of 48 GB/s gives 1/8 to 1/10 of
@@ -159,8 +185,12 @@ std::optional<JobGap> find_gap(const JobFacts& facts) {
 
 void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
   const double share = gap.observed / gap.expected;
+  std::vector<Finding*> explaining;
   for (Finding& finding : findings) {
-    if (finding.severity == core::Severity::kInfo) continue;
+    // What is only possible, of a machine that need not be one of the run, accounts for nothing.
+    const bool is_guess =
+        finding.id.starts_with("topo.") && finding.confidence == core::Confidence::kPossible;
+    if (finding.severity == core::Severity::kInfo || is_guess) continue;
     const auto cause = std::find_if(kCauses.begin(), kCauses.end(),
                                     [&](const Cause& each) { return takes(each.id, finding.id); });
     if (cause == kCauses.end() || share > cause->high) continue;
@@ -168,7 +198,12 @@ void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
     finding.explains = core::figure(gap.expected - left, core::Basis::kComputed,
                                     fmt::format("of the {} that are missing; {}",
                                                 core::format_bandwidth(gap.size()), cause->source));
+    explaining.push_back(&finding);
   }
+  if (explaining.size() < 2) return;
+  for (Finding* finding : explaining)
+    finding->explains->source += fmt::format(
+        "; {} findings can account for it: which has how much is not decided", explaining.size());
 }
 
 std::vector<Finding> judge_gap(const std::optional<JobGap>& gap,
@@ -184,11 +219,17 @@ std::vector<Finding> judge_gap(const std::optional<JobGap>& gap,
                              core::format_percent(gap->observed / gap->expected), gap->source));
   finding.expected = core::figure(gap->expected, gap->basis, gap->source);
   finding.observed = core::figure(gap->observed, core::Basis::kMeasured, gap->curve->curve->file);
-  finding.confidence = core::Confidence::kLikely;
+  const bool is_of_one_kind =
+      gap->basis != core::Basis::kMeasured || !gpu_name(*gap->curve->curve).empty();
+  finding.confidence = is_of_one_kind ? core::Confidence::kLikely : core::Confidence::kPossible;
   finding.evidence.push_back({gap->curve->curve->file, gap->curve->curve->first_line,
                               "plateau " + core::format_bandwidth(gap->observed)});
-  finding.next = {"NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV: which network, which NICs, GDR",
-                  "ib_write_bw -d mlx5_0 --report_gbits, and with --use_cuda=0, between two nodes"};
+  if (gap->curve->curve->nodes.value_or(1) < 2)
+    finding.next = {"comm-probe topo check", "nvidia-smi nvlink -s; nvidia-smi topo -p2p r"};
+  else
+    finding.next = {
+        "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV: which network, which NICs, GDR",
+        "ib_write_bw -d mlx5_0 --report_gbits, and with --use_cuda=0, between two nodes"};
   return {finding};
 }
 

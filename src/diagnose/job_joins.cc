@@ -208,6 +208,10 @@ void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& fo
           socket->first);
       finding.evidence.push_back(port.from);
       finding.confidence = core::Confidence::kLikely;
+      if (!machine.is_host && facts.log.named_hosts() > 0) {
+        finding.summary += fmt::format(" (if {} is a machine of this job)", machine.name);
+        finding.confidence = core::Confidence::kPossible;
+      }
       finding.next = {"ls -l /dev/infiniband; ldconfig -p | grep libibverbs  (in the container)",
                       "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: why NET/IB finds no device",
                       "ulimit -l"};
@@ -279,6 +283,16 @@ void judge_versions(const JobFacts& facts, Judgement& judgement) {
     }
 }
 
+// Of two machines none is the rule; which of them comes first is a matter of their names.
+void name_both(Finding& finding, const std::string& first) {
+  constexpr std::string_view kFirst = "the first machine";
+  for (std::size_t at = finding.summary.find(kFirst); at != finding.summary.npos;
+       at = finding.summary.find(kFirst, at + first.size()))
+    finding.summary.replace(at, kFirst.size(), first);
+  finding.summary += " (two machines: which of them is right is not known from this)";
+  finding.confidence = std::max(finding.confidence, core::Confidence::kLikely);
+}
+
 // Machines of one kind of source are compared with each other.
 void judge_alike(const JobFacts& facts, Judgement& judgement) {
   std::map<std::string, std::vector<const JobMachine*>> by_kind;
@@ -292,8 +306,10 @@ void judge_alike(const JobFacts& facts, Judgement& judgement) {
       surveys.push_back(machine->survey);
       names.push_back(machine->name);
     }
-    for (Finding& finding : diff_topologies(surveys, names).findings)
+    for (Finding& finding : diff_topologies(surveys, names).findings) {
+      if (machines.size() == 2) name_both(finding, names.front());
       judgement.findings.push_back(std::move(finding));
+    }
   }
 }
 

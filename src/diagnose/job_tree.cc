@@ -1,6 +1,9 @@
 #include "diagnose/job_tree.h"
 
 #include <algorithm>
+#include <set>
+
+#include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -26,9 +29,17 @@ bool any_comm(const JobFacts& facts, Test test) {
 // Each question is answered only by facts that bear on it: a log over sockets says nothing of
 // GPUDirect RDMA, a table without a reference nothing of what the links should carry.
 bool has_devices(const JobFacts& facts) {
-  return any_machine(facts, [](const topology::Survey& survey) { return !survey.devices.empty(); });
+  return any_machine(facts, [](const topology::Survey& survey) {
+    return !survey.of(SurveyDevice::Kind::kGpu).empty();
+  });
 }
-bool has_machines(const JobFacts& facts) { return facts.machines.size() > 1; }
+// Two that the same kind of source shows: only those are compared.
+bool has_machines(const JobFacts& facts) {
+  std::set<std::string> kinds;
+  return any_machine(facts, [&](const topology::Survey& survey) {
+    return survey.devices.size() > 1 && !kinds.insert(survey.kind).second;
+  });
+}
 bool has_gpu_nic_paths(const JobFacts& facts) {
   return any_machine(facts, [](const topology::Survey& survey) {
     return std::any_of(survey.roads.begin(), survey.roads.end(), [&](const topology::Road& road) {
@@ -46,14 +57,14 @@ bool has_host(const JobFacts& facts) {
                      [](const topology::Survey& survey) { return survey.is_whole_machine(); });
 }
 bool has_ranks(const JobFacts& facts) { return !facts.log.ranks.empty(); }
-bool has_networks(const JobFacts& facts) { return !facts.log.networks.empty(); }
-bool is_rdma(const nccl::LogEdges& edges) {
-  return edges.is_net && !edges.via.starts_with("NET/Socket");
+bool has_networks(const JobFacts& facts) {
+  return !facts.log.networks.empty() && is_multi_node(facts.log);
 }
 bool has_gdr(const JobFacts& facts) {
   return !facts.log.hca_gdr.empty() || !facts.log.pair_gdr.empty() ||
          any_comm(facts, [](const nccl::LogComm& comm) {
-           return std::any_of(comm.edges.begin(), comm.edges.end(), is_rdma);
+           return std::any_of(comm.edges.begin(), comm.edges.end(),
+                              [](const nccl::LogEdges& edges) { return edges.gdr; });
          });
 }
 bool has_nic_lists(const JobFacts& facts) {
@@ -316,6 +327,8 @@ const char* outcome_name(JobVisit::Outcome outcome) {
   switch (outcome) {
     case JobVisit::Outcome::kFound:
       return "found";
+    case JobVisit::Outcome::kNoted:
+      return "noted";
     case JobVisit::Outcome::kFine:
       return "fine";
     case JobVisit::Outcome::kNotThere:
@@ -359,6 +372,8 @@ std::vector<JobVisit> walk(JobTree tree, const JobFacts& facts,
                                       [&](std::size_t i) { return is_weighty(findings[i]); });
     if (is_found)
       visit.outcome = JobVisit::Outcome::kFound;
+    else if (!visit.findings.empty())
+      visit.outcome = JobVisit::Outcome::kNoted;
     else if (question.is_known(facts))
       visit.outcome = JobVisit::Outcome::kFine;
     visits.push_back(std::move(visit));

@@ -27,12 +27,13 @@ struct JobQuestion {
 const std::vector<JobQuestion>& job_questions();
 
 struct JobVisit {
-  enum class Outcome { kFound, kFine, kNotThere };
+  // Noted: nothing is wrong, but a remark bears on the question.
+  enum class Outcome { kFound, kNoted, kFine, kNotThere };
   const JobQuestion* question = nullptr;
   Outcome outcome = Outcome::kNotThere;
   std::vector<std::size_t> findings = {};  // indices: errors and warnings before others
 };
-const char* outcome_name(JobVisit::Outcome outcome);  // "found" | "fine" | "not there"
+const char* outcome_name(JobVisit::Outcome outcome);  // "found" | "noted" | "fine" | "not there"
 
 // The visits of one tree, in its order; a finding belongs to the first question that names its id.
 std::vector<JobVisit> walk(JobTree tree, const JobFacts& facts,

@@ -195,6 +195,75 @@ TEST_F(Pile, APortOfThePileIsWhatALinkTestIsComparedWith) {
               HasSubstr("ibstat.txt"));
 }
 
+// One size, results that are wrong, other GPUs: none of them says that the links are slow.
+TEST_F(Pile, NoGapIsMadeOfWhatShowsNone) {
+  const auto has_gap = [](const json& document) {
+    return std::any_of(document["findings"].begin(), document["findings"].end(),
+                       [](const json& finding) { return finding["id"] == "job.gap"; });
+  };
+  std::string one_size = table(8, 1, 60);
+  const std::size_t second_row = one_size.find("67108864");
+  one_size.erase(one_size.rfind('\n', second_row) + 1,
+                 one_size.find("# Out of") - one_size.rfind('\n', second_row) - 1);
+  const json small = told({put("small.txt", one_size)});
+  EXPECT_FALSE(has_gap(small)) << small.dump(1);
+  EXPECT_FALSE(
+      has_gap(told({put("one.txt", table(8, 1, 400)), put("bad.txt", table(16, 2, 4, 9))})));
+  std::string other = table(16, 2, 80);
+  for (std::size_t at = other.find("H100 80GB HBM3"); at != other.npos;
+       at = other.find("H100 80GB HBM3"))
+    other.replace(at, 14, "A100-SXM4-80GB");
+  EXPECT_FALSE(has_gap(told({put("h100.txt", table(16, 2, 400)), put("a100.txt", other)})));
+  EXPECT_TRUE(
+      has_gap(told({put("fast.txt", table(16, 2, 400)), put("slow.txt", table(16, 2, 80))})))
+      << "of the same GPUs it is one";
+}
+
+std::string ibstat(bool is_second_up) {
+  std::string text;
+  for (const char* device : {"mlx5_0", "mlx5_1"}) {
+    const bool is_up = is_second_up || std::string(device) == "mlx5_0";
+    text +=
+        std::string("CA '") + device + "'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n";
+    text += std::string("\t\tState: ") + (is_up ? "Active" : "Down") +
+            "\n\t\tPhysical state: " + (is_up ? "LinkUp" : "Disabled") +
+            "\n\t\tRate: " + (is_up ? "400" : "10") + "\n\t\tLink layer: InfiniBand\n";
+  }
+  return text;
+}
+
+// The same fault under other names: which machine comes first must not decide who is blamed.
+TEST_F(Pile, OfTwoMachinesNeitherIsTheRule) {
+  for (const bool is_first : {true, false}) {
+    const std::string name = is_first ? "a" : "b";
+    put(name + "/node01/ibstat.txt", ibstat(!is_first));
+    put(name + "/node02/ibstat.txt", ibstat(is_first));
+    const json document = told({folder() + "/" + name});
+    ASSERT_FALSE(document["findings"].empty());
+    for (const json& finding : document["findings"]) {
+      const std::string summary = finding["summary"];
+      EXPECT_EQ(summary.find("the first machine"), summary.npos) << summary;
+      if (finding["id"] != "topo.diff-link") continue;
+      EXPECT_NE(finding["confidence"], "certain");
+      EXPECT_THAT(summary, HasSubstr("which of them is right is not known"));
+    }
+  }
+}
+
+std::string outcome_of(const json& document, const std::string& step) {
+  for (const json& visit : document["result"]["path"])
+    if (visit["step"] == step) return visit["outcome"];
+  return "";
+}
+
+// Without a GPU nothing is known of GPUs, and a port that is down is not "fine".
+TEST_F(Pile, FineIsWhatWasChecked) {
+  const json document = told({put("ibstat.txt", ibstat(false))});
+  EXPECT_EQ(outcome_of(document, "hardware"), "not there");
+  EXPECT_EQ(outcome_of(document, "ports"), "noted");
+  EXPECT_EQ(outcome_of(told({put("ibstat.txt", ibstat(true))}), "ports"), "fine");
+}
+
 TEST_F(Pile, WhyTellsWhatWasFineAndWhatWasNotThere) {
   const BinaryRun run = doctor({put("nccl.log", tcp_log()), "--why"});
   EXPECT_THAT(run.out, HasSubstr("found    does NCCL use the fast network?"));
