@@ -29,10 +29,14 @@ std::optional<model::Fit> fit_of(const Run& run) {
 
 Document document_of(const Run& run) {
   Document document{.command = "bench"};
-  document.result = {{"op", op_name(run.plan.op)}, {"backend", run.context.engine},
-                     {"ranks", run.plan.ranks},    {"cores", run.context.cores},
-                     {"bound", run.context.bound}, {"loops", run.context.loops},
+  document.result = {{"op", op_name(run.plan.op)},
+                     {"backend", run.context.engine},
+                     {"ranks", run.plan.ranks},
+                     {"versions", run.context.versions},
                      {"rows", bench_rows(run)}};
+  if (!run.context.loops.empty())
+    document.result.update(
+        {{"cores", run.context.cores}, {"bound", run.context.bound}, {"loops", run.context.loops}});
   document.body.emplace_back(core::Preformatted{nccl_tests_table(run)});
   if (const auto fit = fit_of(run)) {
     document.result["fit"] = fit_json(*fit, std::nullopt);
@@ -40,7 +44,9 @@ Document document_of(const Run& run) {
   }
   const diagnose::BenchJudgement judgement = diagnose::judge_bench(run);
   document.findings = judgement.findings;
-  document.caveats = judgement.caveats;
+  document.caveats = run.context.caveats;
+  document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
+                          judgement.caveats.end());
   document.verdict = judgement.verdict;
   if (has_prediction(run)) {
     document.body.emplace_back(core::Heading{"Predicted from link, beside measured"});
@@ -70,8 +76,7 @@ std::optional<measure::LocalLedger> ledger_for(const Shell& shell, const measure
 }
 
 // First the links of this machine, then the collective by the ledger that follows from them.
-core::Result<Run> measured(const Shell& shell, measure::Plan plan) {
-  if (const auto possible = measure::check_local(plan); !possible) return possible.error();
+core::Result<Run> measured_locally(const Shell& shell, measure::Plan plan) {
   std::optional<measure::LocalLedger> ledger = ledger_for(shell, plan);
   const measure::Plan asked = plan;
   if (ledger) plan.choose = [&](core::Bytes bytes) { return ledger->fastest(asked, bytes); };
@@ -85,16 +90,24 @@ core::Result<Run> measured(const Shell& shell, measure::Plan plan) {
   return run;
 }
 
+core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
+                           const measure::Plan& plan) {
+  if (const auto possible = engine.check(plan); !possible) return possible.error();
+  const InterruptNotice notice("bench");
+  if (engine.name == std::string_view("local")) return measured_locally(shell, plan);
+  return engine.run(plan, [&shell](const std::string& what) { shell.progress(what); });
+}
+
 int bench(const Shell& shell, const BenchRequest& request) {
-  const auto plan = request.plan();
+  const auto engine = request.engine();
+  if (!engine) return shell.fail(engine.error());
+  const auto plan = request.plan(**engine);
   if (!plan) return shell.fail(plan.error());
-  auto run = [&] {
-    const InterruptNotice notice("bench");
-    return measured(shell, *plan);
-  }();
+  auto run = measured(shell, **engine, *plan);
   shell.end_progress();
   if (!run) return shell.fail(run.error());
   if (run->interrupted_by != 0) return interrupted(run->interrupted_by);
+  if (!run->context.speaks) return 0;
   return shell.finish(document_of(*run));
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "core/spelling.h"
 
@@ -41,32 +40,32 @@ core::Result<measure::Reduction> parse_reduction(const std::string& name) {
       "reduction", name, names_of(measure::kAllReductions, measure::reduction_name)));
 }
 
-// What calc prices beyond it is no algorithm of the local engine.
-core::Result<model::Algorithm> parse_local_algorithm(const std::string& name, model::Op op) {
+// What calc prices beyond it is no algorithm of the engine.
+core::Result<model::Algorithm> parse_algorithm(const std::string& name, model::Op op,
+                                               const measure::Engine& engine) {
+  const std::vector<model::Algorithm> known = engine.algorithms(op);
+  if (known.empty())
+    return input_error(fmt::format("--algo {}: {} has no {} of its own to choose from", name,
+                                   engine.name, model::op_name(op)));
   if (const auto algorithm = model::algorithm_from_name(name)) return *algorithm;
-  auto known = names_of(measure::local_algorithms(op), model::algorithm_name);
-  known.emplace_back("auto");
-  return core::input_error(core::unknown_word("algorithm", name, known));
+  auto names = names_of(known, model::algorithm_name);
+  names.emplace_back("auto");
+  return core::input_error(core::unknown_word("algorithm", name, names));
 }
 
-core::Result<bool> check_backend(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kBackends = {"local", "mpi", "nccl", "cuda", "ucx"};
-  if (name == "local") return true;
-  if (std::find(kBackends.begin(), kBackends.end(), name) == kBackends.end())
-    return input_error(core::unknown_word("backend", name, kBackends));
-  return core::missing_error(
-      fmt::format("bench --backend {}: this release has no {} engine, a later one will", name,
-                  name),
-      "--backend local measures between processes of this machine");
-}
+// In the order of the help; those without an entry in measure::engines() come with later releases.
+constexpr std::array<std::string_view, 5> kBackends = {"local", "mpi", "nccl", "cuda", "ucx"};
 
 core::Result<bool> check_range(const char* flag, int value, int low, int high) {
   if (value >= low && value <= high) return true;
   return input_error(fmt::format("{} {} is outside {} to {}", flag, value, low, high));
 }
 
-int usual_ranks() {
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
+std::string backends_help() {
+  std::string text;
+  for (const measure::Engine& engine : measure::engines())
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", engine.name, engine.what);
+  return text;
 }
 
 }  // namespace
@@ -99,17 +98,45 @@ void BenchRequest::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("-a,--average", average_, "over the ranks: 0 rank 0, 1 mean, 2 min, 3 max")
       ->capture_default_str();
-  app.add_option("--backend", backend_, "local (mpi, nccl, cuda, ucx: not built in yet)")
-      ->capture_default_str();
+  app.add_option("--backend", backend_, backends_help())->capture_default_str();
+  app.add_option("-G,--cudagraph", plan_.graph_launches,
+                 "N: launches of a captured graph instead of calls (engines on GPUs)")
+      ->type_name("N");
+  app.add_option("-R,--local_register", registers_,
+                 "1: buffers are registered with the library, 2: symmetrically (nccl)")
+      ->type_name("0|1|2");
+  app.add_option("--one-gpu-ranks", one_gpu_ranks_,
+                 "N ranks share one GPU (nccl): decisions and faults are real, times mean nothing")
+      ->type_name("N");
   app.add_option("--algo", algorithm_,
                  "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
                  "by the ledger of this machine")
       ->capture_default_str();
 }
 
-core::Result<int> BenchRequest::ranks() const {
+core::Result<const measure::Engine*> BenchRequest::engine() const {
+  const measure::Engine* engine = measure::find_engine(backend_);
+  if (engine == nullptr) {
+    if (std::find(kBackends.begin(), kBackends.end(), backend_) == kBackends.end())
+      return input_error(core::unknown_word("backend", backend_, kBackends));
+    return core::missing_error(
+        fmt::format("bench --backend {}: this release has no {} engine, a later one will", backend_,
+                    backend_),
+        "--backend local measures between processes of this machine");
+  }
+  if (auto missing = engine->missing()) {
+    missing->message = fmt::format("bench --backend {}: {}", backend_, missing->message);
+    return *missing;
+  }
+  return engine;
+}
+
+core::Result<int> BenchRequest::ranks(const measure::Engine& engine) const {
   const bool by_threads = gpus_option_->count() > 0 || threads_option_->count() > 0;
-  if (!by_threads) return ranks_option_->count() > 0 ? ranks_ : usual_ranks();
+  if (!by_threads) {
+    if (one_gpu_ranks_ != 0) return one_gpu_ranks_;
+    return ranks_option_->count() > 0 ? ranks_ : engine.usual_ranks();
+  }
   for (const auto& [flag, value] : {std::pair{"-g", gpus_}, std::pair{"-t", threads_}})
     if (const auto fine = check_range(flag, value, 1, 10000); !fine) return fine.error();
   const int product = gpus_ * threads_;
@@ -119,7 +146,7 @@ core::Result<int> BenchRequest::ranks() const {
   return product;
 }
 
-core::Result<measure::Plan> BenchRequest::plan() const {
+core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) const {
   measure::Plan plan = plan_;
   const auto op = parse_op(op_);
   if (!op) return op.error();
@@ -127,9 +154,8 @@ core::Result<measure::Plan> BenchRequest::plan() const {
   if (!element) return element.error();
   const auto reduction = parse_reduction(reduction_);
   if (!reduction) return reduction.error();
-  const auto ranks = this->ranks();
+  const auto ranks = this->ranks(engine);
   if (!ranks) return ranks.error();
-  if (const auto fine = check_backend(backend_); !fine) return fine.error();
   struct Range {
     const char* flag;
     int value, low, high;
@@ -138,11 +164,13 @@ core::Result<measure::Plan> BenchRequest::plan() const {
   for (const Range& range :
        {Range{"-n", plan.iterations, least, kMostIterations},
         Range{"-w", plan.warmup, 0, kMostIterations}, Range{"-c", check_, 0, kMostIterations},
-        Range{"-a", average_, 0, 3}, Range{"-z", blocking_, 0, 1}})
+        Range{"-a", average_, 0, 3}, Range{"-z", blocking_, 0, 1}, Range{"-R", registers_, 0, 2},
+        Range{"-G", plan.graph_launches, 0, kMostIterations},
+        Range{"--one-gpu-ranks", one_gpu_ranks_, 0, 64}})
     if (const auto fine = check_range(range.flag, range.value, range.low, range.high); !fine)
       return fine.error();
   if (algorithm_ != "auto") {
-    const auto algorithm = parse_local_algorithm(algorithm_, *op);
+    const auto algorithm = parse_algorithm(algorithm_, *op, engine);
     if (!algorithm) return algorithm.error();
     plan.algorithm = *algorithm;
   }
@@ -150,6 +178,10 @@ core::Result<measure::Plan> BenchRequest::plan() const {
   plan.element = *element;
   plan.reduction = *reduction;
   plan.ranks = *ranks;
+  plan.threads = threads_;
+  plan.gpus = gpus_option_->count() > 0 ? gpus_ : 0;
+  plan.registration = registers_;
+  plan.shares_one_gpu = one_gpu_ranks_ != 0;
   plan.check = check_ != 0;
   plan.average = static_cast<measure::RankAverage>(average_);
   if (plan.step.count() > 0) plan.factor = 0;

@@ -4,20 +4,20 @@
 #include <string>
 
 #include "cli/shell.h"
-#include "measure/measure.h"
+#include "measure/engine.h"
 
 namespace comm_probe::cli {
 
 class BenchRequest {
  public:
   void add_to(CLI::App& app);
-  // Fails where a word is unknown, a number out of range, or the backend is not there yet.
-  core::Result<measure::Plan> plan() const;
-  int threads() const { return threads_; }
-  int gpus() const { return gpus_; }
+  // Fails where the word is unknown, or something that the engine needs is not on this machine.
+  core::Result<const measure::Engine*> engine() const;
+  // Fails where a word is unknown or a number out of range.
+  core::Result<measure::Plan> plan(const measure::Engine& engine) const;
 
  private:
-  core::Result<int> ranks() const;
+  core::Result<int> ranks(const measure::Engine& engine) const;
 
   measure::Plan plan_ = {};
   std::string op_ = {};
@@ -31,6 +31,8 @@ class BenchRequest {
   int check_ = 1;
   int average_ = 1;
   int blocking_ = 0;
+  int one_gpu_ranks_ = 0;
+  int registers_ = 0;
   CLI::Option* ranks_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;
   CLI::Option* gpus_option_ = nullptr;

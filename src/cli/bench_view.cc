@@ -25,6 +25,10 @@ std::string reduction_word(const Plan& plan) {
 }
 int root_number(const Plan& plan) { return has_root(plan.op) ? plan.root : -1; }
 
+std::string method_of(const Row& row) {
+  return row.method.empty() ? algorithm_name(row.algorithm) : row.method;
+}
+
 double algbw_GBps(core::Bytes bytes, const Timing& timing) {
   return timing.time.in_seconds() > 0 ? (bytes / timing.time).in_GBps() : 0;
 }
@@ -45,21 +49,24 @@ std::string timing_columns(const Run& run, const Row& row, const Timing& timing)
 
 std::string device_lines(const Run& run) {
   std::string text = "# Using devices\n";
-  for (std::size_t rank = 0; rank < run.context.processes.size(); ++rank)
-    text += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on {:>10} device {:>2} [cpu] {}\n", rank,
-                        run.context.processes[rank], run.context.host,
-                        run.context.bound ? static_cast<int>(rank) : 0, run.context.processor);
+  for (std::size_t rank = 0; rank < run.context.devices.size(); ++rank) {
+    const measure::Device& device = run.context.devices[rank];
+    text += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on {:>10} device {:>2} [{}] {}\n", rank,
+                        device.process, device.host, device.number, device.bus, device.name);
+  }
   return text;
 }
 
+// nccl-tests counts GPUs per thread; ranks of processes are one each.
 std::string settings_line(const Plan& plan) {
   const std::string step = plan.factor > 1 ? fmt::format("{}(factor)", plan.factor)
                                            : fmt::format("{}(bytes)", plan.step.whole());
   return fmt::format(
-      "# nThread 1 nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg "
-      "iters: 1 validation: {} graph: 0\n",
-      plan.ranks, plan.begin.whole(), plan.end.whole(), step, plan.warmup,
-      plan.iterations > 0 ? plan.iterations : 20, plan.check ? 1 : 0);
+      "# nThread {} nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg "
+      "iters: 1 validation: {} graph: {}\n",
+      plan.threads, plan.gpus > 0 ? plan.gpus : plan.ranks, plan.begin.whole(), plan.end.whole(),
+      step, plan.warmup, plan.iterations > 0 ? plan.iterations : 20, plan.check ? 1 : 0,
+      plan.graph_launches);
 }
 
 constexpr const char* kColumns =
@@ -87,7 +94,9 @@ std::string closing_lines(const Run& run) {
 }  // namespace
 
 std::string nccl_tests_table(const Run& run) {
-  std::string text = fmt::format("# comm-probe {} local engine\n", report::kVersion);
+  std::string text =
+      fmt::format("# comm-probe {} {} engine\n", report::kVersion, run.context.engine);
+  for (const std::string& version : run.context.versions) text += "# " + version + "\n";
   text += fmt::format("# Collective test starting: {}_perf\n", op_name(run.plan.op));
   text += settings_line(run.plan) + "#\n" + device_lines(run) + kColumns;
   for (const Row& row : run.rows)
@@ -115,7 +124,7 @@ Json bench_rows(const Run& run) {
                       {"algbw_GBps", core::json_number(algbw)},
                       {"busbw_GBps", core::json_number(algbw * factor)},
                       {"wrong", timing.wrong ? Json(*timing.wrong) : Json(nullptr)},
-                      {"algorithm", algorithm_name(row.algorithm)},
+                      {"algorithm", method_of(row)},
                       {"stores", timing.streaming ? "streaming" : "cached"},
                       {"predicted_us", row.predicted && !in_place
                                            ? core::json_number(row.predicted->time().in_us())
@@ -143,7 +152,7 @@ core::Table prediction_table(const Run& run) {
     if (!row.predicted) continue;
     const Timing& timing = row.out_of_place;
     table.rows.push_back(
-        {core::format_bytes(row.bytes), algorithm_name(row.algorithm),
+        {core::format_bytes(row.bytes), method_of(row),
          core::format_duration(row.predicted->time()), core::format_duration(timing.time),
          fmt::format("{:.2f}", timing.time / row.predicted->time()),
          core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});

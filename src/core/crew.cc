@@ -1,13 +1,12 @@
 #include "core/crew.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 
 #include "core/crew_plugin.h"
+#include "core/shared_library.h"
 
 namespace comm_probe::core {
 namespace {
@@ -36,15 +35,6 @@ const Launcher* launcher_of(const Host& host) {
   for (const Launcher& known : kLaunchers)
     if (number_of(host, known.size) > 1) return &known;
   return nullptr;
-}
-
-// Beside the program as it is built, or where it is installed.
-std::vector<std::string> plugin_places() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const auto folder = program.parent_path();
-  return {folder / kPlugin, folder / "../lib/comm-probe" / kPlugin};
 }
 
 Error no_plugin(const Launcher& launcher, int size, const std::string& why) {
@@ -82,27 +72,17 @@ Result<Crew> Crew::join(const Host& host) {
   const Launcher* launcher = launcher_of(host);
   if (launcher == nullptr) return Crew(nullptr);
   const int size = number_of(host, launcher->size);
-  std::string why = fmt::format("{} is not beside the program", kPlugin);
-  for (const std::string& place : plugin_places()) {
-    if (!std::filesystem::exists(place)) continue;
-    void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);  // stays until the end
-    if (library == nullptr) {
-      why = dlerror();
-      continue;
-    }
-    using Functions = const comm_probe_crew* (*)();
-    const auto functions = reinterpret_cast<Functions>(dlsym(library, "comm_probe_crew_functions"));
-    auto plugin = std::make_unique<Plugin>();
-    plugin->functions = functions == nullptr ? nullptr : functions();
-    if (plugin->functions == nullptr || plugin->functions->version != COMM_PROBE_CREW_VERSION) {
-      why = place + " is of another version";
-      continue;
-    }
-    if (const int status = plugin->functions->join(&plugin->rank, &plugin->size); status != 0)
-      return no_plugin(*launcher, size, fmt::format("MPI_Init failed with status {}", status));
-    return Crew(std::move(plugin));
-  }
-  return no_plugin(*launcher, size, why);
+  const auto library = SharedLibrary::open_plugin(kPlugin, true);
+  if (!library) return no_plugin(*launcher, size, library.error().message);
+  using Functions = const comm_probe_crew* (*)();
+  const auto functions = library->find<Functions>("comm_probe_crew_functions");
+  auto plugin = std::make_unique<Plugin>();
+  plugin->functions = functions == nullptr ? nullptr : functions();
+  if (plugin->functions == nullptr || plugin->functions->version != COMM_PROBE_CREW_VERSION)
+    return no_plugin(*launcher, size, library->file() + " is of another version");
+  if (const int status = plugin->functions->join(&plugin->rank, &plugin->size); status != 0)
+    return no_plugin(*launcher, size, fmt::format("MPI_Init failed with status {}", status));
+  return Crew(std::move(plugin));
 }
 
 bool Crew::speaks(const Host& host) {

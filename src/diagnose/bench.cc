@@ -85,7 +85,7 @@ void judge_ranks(const Run& run, std::vector<core::Caveat>& caveats) {
     caveats.push_back(core::make_caveat("bench.one-rank", "a second rank",
                                         "one rank has nobody to talk to: the times are those of "
                                         "a call, or of a copy in its own memory"));
-  if (run.plan.ranks > run.context.cores)
+  if (run.context.cores > 0 && run.plan.ranks > run.context.cores)
     caveats.push_back(
         core::make_caveat("bench.not-priced",
                           fmt::format("{} ranks take turns on {} core{}", run.plan.ranks,

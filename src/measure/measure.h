@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "core/quantity.h"
 #include "core/result.h"
 #include "measure/element.h"
@@ -47,6 +48,15 @@ struct Plan {
   bool check = true;
   bool with_in_place = true;  // false: only out of place, `in_place` stays empty
   RankAverage average = RankAverage::kMean;
+  // For engines on GPUs (nccl-tests -t, -g, -G, -R): ranks = threads * gpus where given; graph:
+  // that many launches of a captured graph instead of calls; buffers registered with the library.
+  int threads = 1;
+  int gpus = 0;
+  int graph_launches = 0;
+  int registration = 0;  // 1: with the library, 2: as a symmetric window
+  // Every rank a process of its own on one GPU, told apart by NCCL_HOSTID: decisions and faults are
+  // real, times mean nothing.
+  bool shares_one_gpu = false;
 };
 
 // What a size becomes once it is cut into elements and ranks.
@@ -72,21 +82,34 @@ struct Row {
   core::Bytes bytes = {};
   std::uint64_t count = 0;
   model::Algorithm algorithm = model::Algorithm::kRing;
+  // As the library names its own choice ("tree/ll, 2 channels"), where it chooses; then `algorithm`
+  // means nothing.
+  std::string method = {};
   Timing out_of_place = {};
   Timing in_place = {};
   std::optional<model::Ledger> predicted = {};  // out of place; absent: not priced
 };
 
+// Where a rank runs, as nccl-tests' "Using devices" names it.
+struct Device {
+  int process = 0;
+  std::string host = {};
+  int number = 0;
+  std::string bus = {};   // "0000:1b:00" of a GPU, "cpu" of a processor
+  std::string name = {};  // "NVIDIA H200"
+};
+
 // The circumstances that the samples hold for.
 struct Context {
   std::string engine = {};
+  std::vector<Device> devices = {};        // by rank
+  std::vector<core::Caveat> caveats = {};  // what limits the samples: said above the table
+  std::vector<std::string> versions = {};  // "NCCL 2.28.9", "driver 580.159.04"
+  bool speaks = true;      // false: another rank of the same run prints for this one
   int cores = 0;           // that this process may use
   bool bound = false;      // each rank to a core of its own
   std::string loops = {};  // instruction set of the inner loops
-  std::string host = {};
-  std::string processor = {};
-  std::vector<int> processes = {};  // by rank
-  double drift = 1;  // of the flag latency between prediction and end of the run, at least 1
+  double drift = 1;        // of the flag latency between prediction and end of the run, at least 1
   std::int64_t link_preemptions = 0;  // by others, while the links of the prediction were measured
 };
 

@@ -122,7 +122,7 @@ class Relay {
       local::post_copy(s_.comm, s_.comm.board(), s_.own, piece());
   }
   void run() const {
-    const local::Call sum = {.element = Element::kF32, .reduction = Reduction::kSum};
+    const Call sum = {.element = Element::kF32, .reduction = Reduction::kSum};
     // every chunk is as long as the first: they follow each other across repetitions
     for (std::size_t at = 0; at + piece() <= s_.bytes; at += piece()) {
       std::byte* slot = s_.comm.board().reserve(piece());

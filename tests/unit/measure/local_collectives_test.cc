@@ -9,8 +9,8 @@
 
 #include "local_team.h"
 #include "measure/engines/local/algorithms.h"
-#include "measure/engines/local/known_data.h"
 #include "measure/engines/local/store_choice.h"
+#include "measure/known_data.h"
 
 namespace comm_probe::measure::local {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/engines/local/kernels.h"
-#include "measure/engines/local/known_data.h"
+#include "measure/known_data.h"
 
 namespace comm_probe::measure::local {
 namespace {

@@ -1,33 +1,14 @@
-// One collective call of one rank, and how its data is cut into pieces and chunks.
+// How the data of a call is cut into pieces and chunks.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 
-#include "measure/element.h"
+#include "measure/call.h"
 #include "measure/engines/local/comm.h"
-#include "model/collective.h"
 
 namespace comm_probe::measure::local {
-
-// `count` is in elements and means what nccl-tests prints: the whole message of all_reduce,
-// broadcast, reduce and send_recv; what each rank contributes to all_gather, gets from
-// reduce_scatter, sends to each rank in all_to_all. send may equal recv (in place); for all_gather
-// in place send is recv + rank * count, for reduce_scatter recv is send + rank * count.
-struct Call {
-  model::Op op = model::Op::kAllReduce;
-  Element element = Element::kF32;
-  Reduction reduction = Reduction::kSum;
-  int root = 0;
-  std::size_t count = 0;
-  const std::byte* send = nullptr;
-  std::byte* recv = nullptr;
-
-  std::size_t bytes(std::size_t elements) const { return elements * element_bytes(element); }
-  const std::byte* sent(std::size_t first) const { return send + bytes(first); }
-  std::byte* received(std::size_t first) const { return recv + bytes(first); }
-};
 
 // Elements [first, first + count) of a buffer.
 struct Piece {

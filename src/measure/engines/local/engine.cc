@@ -5,10 +5,11 @@
 #include "core/host.h"
 #include "core/units.h"
 #include "measure/engines/local/choose.h"
-#include "measure/engines/local/known_data.h"
 #include "measure/engines/local/processes.h"
 #include "measure/engines/local/session.h"
+#include "measure/known_data.h"
 #include "measure/measure.h"
+#include "measure/rank_samples.h"
 
 namespace comm_probe::measure {
 namespace local {
@@ -74,43 +75,17 @@ core::Result<std::vector<Step>> steps_of(const Plan& plan, const std::vector<Byt
   return steps;
 }
 
-double over_ranks(const std::vector<double>& seconds, RankAverage average) {
-  double sum = 0;
-  for (const double value : seconds) sum += value;
-  switch (average) {
-    case RankAverage::kRankZero:
-      return seconds.front();
-    case RankAverage::kMean:
-      return sum / static_cast<double>(seconds.size());
-    case RankAverage::kMin:
-      return *std::min_element(seconds.begin(), seconds.end());
-    case RankAverage::kMax:
-      return *std::max_element(seconds.begin(), seconds.end());
+Timing timing_at(const Plan& plan, const SampleTable& table, std::size_t step, bool in_place) {
+  std::vector<RankSamples> by_rank;
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    const Samples& seen = table.at(step, in_place, rank);
+    by_rank.push_back({seen.iterations,
+                       seen.wrong,
+                       seen.streaming,
+                       seen.preemptions,
+                       {seen.seconds, seen.seconds + plan.blocks}});
   }
-  return seconds.front();
-}
-
-Timing timing_of(const Plan& plan, const SampleTable& table, std::size_t step, bool in_place) {
-  std::vector<double> blocks;
-  for (int block = 0; block < plan.blocks; ++block) {
-    std::vector<double> ranks;
-    for (int rank = 0; rank < plan.ranks; ++rank)
-      ranks.push_back(table.at(step, in_place, rank).seconds[block]);
-    blocks.push_back(over_ranks(ranks, plan.average));
-  }
-  std::sort(blocks.begin(), blocks.end());
-  Timing timing;
-  timing.time = core::Duration::from_seconds(blocks[blocks.size() / 2]);
-  timing.fastest = core::Duration::from_seconds(blocks.front());
-  timing.slowest = core::Duration::from_seconds(blocks.back());
-  timing.iterations = table.at(step, in_place, 0).iterations;
-  timing.streaming = table.at(step, in_place, 0).streaming;
-  for (int rank = 0; rank < plan.ranks; ++rank)
-    timing.preemptions += table.at(step, in_place, rank).preemptions;
-  if (plan.check) timing.wrong = 0;
-  for (int rank = 0; plan.check && rank < plan.ranks; ++rank)
-    *timing.wrong += table.at(step, in_place, rank).wrong;
-  return timing;
+  return timing_of(plan, by_rank);
 }
 
 std::vector<Row> rows_of(const Plan& plan, const std::vector<Step>& steps,
@@ -120,8 +95,12 @@ std::vector<Row> rows_of(const Plan& plan, const std::vector<Step>& steps,
     finished = std::min<std::size_t>(finished, table.finished(rank).load());
   std::vector<Row> rows;
   for (std::size_t at = 0; at < finished; ++at)
-    rows.push_back({steps[at].amount.bytes, steps[at].amount.count, steps[at].algorithm,
-                    timing_of(plan, table, at, false), timing_of(plan, table, at, true)});
+    rows.push_back({steps[at].amount.bytes,
+                    steps[at].amount.count,
+                    steps[at].algorithm,
+                    {},
+                    timing_at(plan, table, at, false),
+                    timing_at(plan, table, at, true)});
   return rows;
 }
 
@@ -140,9 +119,11 @@ Context context_of(const Plan& plan, int cores, const Ended& ended) {
   context.cores = cores;
   context.bound = plan.ranks <= cores;
   context.loops = kernels().instruction_set;
-  context.host = host.read("/proc/sys/kernel/hostname").value_or("localhost");
-  context.processor = processor_name(host);
-  context.processes = ended.processes;
+  const std::string name = host.read("/proc/sys/kernel/hostname").value_or("localhost");
+  for (const int process : ended.processes)
+    context.devices.push_back({process, name,
+                               context.bound ? static_cast<int>(context.devices.size()) : 0, "cpu",
+                               processor_name(host)});
   return context;
 }
 

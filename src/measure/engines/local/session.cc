@@ -6,35 +6,20 @@
 #include <cstring>
 
 #include "measure/clock.h"
-#include "measure/engines/local/known_data.h"
 #include "measure/engines/local/store_choice.h"
+#include "measure/known_data.h"
+#include "measure/rank_samples.h"
 
 namespace comm_probe::measure::local {
 namespace {
 
-using model::Op;
-
 // Exit status of a rank that could not get its buffers.
 constexpr int kNoMemory = 75;
-// A block of calls lasts at least this long where the plan leaves the number of calls to us (the
-// clock and the barrier's exit cost some 100 ns), and calls are fewer where 20 would last longer.
-constexpr double kShortestBlock = 200e-6;
-constexpr double kLongestBlock = 60e-3;
-constexpr int kUsualIterations = 20;  // nccl-tests -n
-constexpr int kMostIterations = 2000;
-
 // How often the scheduler has taken the CPU from this process for another one.
 std::int64_t preemptions_so_far() {
   rusage usage = {};
   ::getrusage(RUSAGE_SELF, &usage);
   return usage.ru_nivcsw;
-}
-
-int iterations_for(double seconds_per_call) {
-  const double per_call = std::max(seconds_per_call, 1e-9);
-  const double enough = std::max<double>(kUsualIterations, kShortestBlock / per_call);
-  const double most = std::max(1.0, kLongestBlock / per_call);
-  return static_cast<int>(std::min({enough, most, double{kMostIterations}}));
 }
 
 // About what a rank writes into one stream: the message of the sizes that name a whole message, the
@@ -63,11 +48,7 @@ class RankSession {
   Call call_of(const Step& step, bool in_place) const {
     const Plan& plan = session_.plan;
     Call call = {plan.op, plan.element, plan.reduction, plan.root, step.amount.count, send_, recv_};
-    if (!in_place) return call;
-    const std::size_t own = static_cast<std::size_t>(comm_.rank()) * call.bytes(call.count);
-    call.send = plan.op == Op::kAllGather ? recv_ + own : recv_;
-    call.recv = plan.op == Op::kReduceScatter ? recv_ + own : recv_;
-    return call;
+    return in_place ? measure::in_place(call, comm_.rank(), recv_) : call;
   }
 
   std::uint64_t check(const Step& step, const Call& call) {

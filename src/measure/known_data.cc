@@ -1,4 +1,4 @@
-#include "measure/engines/local/known_data.h"
+#include "measure/known_data.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace comm_probe::measure::local {
+namespace comm_probe::measure {
 namespace {
 
 using model::Op;
@@ -107,15 +107,6 @@ double known_input(Reduction reduction, int rank, std::size_t index) {
   return static_cast<double>((r * 7 + place * 5 + place / 11) % 4);
 }
 
-std::size_t send_count(const Call& call, int ranks) {
-  const bool many = call.op == Op::kReduceScatter || call.op == Op::kAllToAll;
-  return call.count * (many ? static_cast<std::size_t>(ranks) : 1);
-}
-std::size_t recv_count(const Call& call, int ranks) {
-  const bool many = call.op == Op::kAllGather || call.op == Op::kAllToAll;
-  return call.count * (many ? static_cast<std::size_t>(ranks) : 1);
-}
-
 void fill_input(const Call& call, int rank, int ranks, std::byte* send) {
   input_pattern(call, rank).fill(send, 0, send_count(call, ranks));
 }
@@ -188,4 +179,4 @@ void store_element(Element element, std::byte* at, double value) {
   }
 }
 
-}  // namespace comm_probe::measure::local
+}  // namespace comm_probe::measure

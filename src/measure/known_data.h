@@ -8,17 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "measure/engines/local/call.h"
+#include "measure/call.h"
 
-namespace comm_probe::measure::local {
+namespace comm_probe::measure {
 
 inline constexpr std::size_t kPeriod = 1009;
 
 // Before the operation: what rank `rank` has at `index`.
 double known_input(Reduction reduction, int rank, std::size_t index);
-// Elements that a rank's buffers hold.
-std::size_t send_count(const Call& call, int ranks);
-std::size_t recv_count(const Call& call, int ranks);
 // Where in `recv` the send buffer begins in place (and the other way round for reduce_scatter).
 void fill_input(const Call& call, int rank, int ranks, std::byte* send);
 // Elements of the finished recv buffer that are not bit for bit what they must be.
@@ -29,4 +26,4 @@ std::uint16_t bf16_of(float value);
 std::uint16_t f16_of(float value);
 void store_element(Element element, std::byte* at, double value);
 
-}  // namespace comm_probe::measure::local
+}  // namespace comm_probe::measure
