@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <thread>
 
 #include "cli/bench_request.h"
 #include "cli/bench_view.h"
 #include "cli/fit_view.h"
 #include "cli/interrupt.h"
 #include "cli/subcommands.h"
+#include "core/crew.h"
 #include "core/units.h"
 #include "measure/local_ledger.h"
 #include "model/fit.h"
@@ -98,14 +100,21 @@ core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
   return engine.run(plan, [&shell](const std::string& what) { shell.progress(what); });
 }
 
+// The ranks of one launcher mostly fail for one reason: rank 0 says it and ends, and the launcher
+// ends the others. One that is still there after a while has a reason of its own.
+int failed(const Shell& shell, const core::Error& error) {
+  if (!core::Crew::speaks(core::Host::real())) std::this_thread::sleep_for(std::chrono::seconds(2));
+  return shell.fail(error);
+}
+
 int bench(const Shell& shell, const BenchRequest& request) {
   const auto engine = request.engine();
-  if (!engine) return shell.fail(engine.error());
+  if (!engine) return failed(shell, engine.error());
   const auto plan = request.plan(**engine);
-  if (!plan) return shell.fail(plan.error());
+  if (!plan) return failed(shell, plan.error());
   auto run = measured(shell, **engine, *plan);
   shell.end_progress();
-  if (!run) return shell.fail(run.error());
+  if (!run) return failed(shell, run.error());
   if (run->interrupted_by != 0) return interrupted(run->interrupted_by);
   if (!run->context.speaks) return 0;
   return shell.finish(document_of(*run));

@@ -90,6 +90,12 @@ bool Crew::speaks(const Host& host) {
   return launcher == nullptr || number_of(host, launcher->rank) == 0;
 }
 
+int Crew::launched(const Host& host) {
+  for (const Launcher& known : kLaunchers)
+    if (const int size = number_of(host, known.size); size > 0) return size;
+  return 0;
+}
+
 int Crew::rank() const { return plugin_ ? plugin_->rank : 0; }
 int Crew::size() const { return plugin_ ? plugin_->size : 1; }
 

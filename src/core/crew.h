@@ -25,6 +25,8 @@ class Crew {
   // The launcher calls this process the first one, or there is no launcher: it speaks for all where
   // they could not join.
   static bool speaks(const Host& host);
+  // How many processes the launcher says it started; 0 where there is none.
+  static int launched(const Host& host);
   Crew(Crew&&) noexcept;
   Crew& operator=(Crew&&) noexcept;
   ~Crew();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "measure/engines/mpi/engine.h"
+
 namespace comm_probe::measure {
 namespace {
 
@@ -20,6 +22,8 @@ const std::vector<Engine>& engines() {
   static const std::vector<Engine> all = {
       {"local", "processes of this machine over shared memory", always_there, ranks_for_cores,
        local_algorithms, check_local, run_local_quietly},
+      {"mpi", "the ranks of mpirun, by the library or --algo over its messages", mpi::missing,
+       mpi::usual_ranks, mpi::algorithms, mpi::check, mpi::run},
   };
   return all;
 }

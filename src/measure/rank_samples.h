@@ -21,6 +21,13 @@ struct RankSamples {
   std::vector<double> seconds = {};  // per call, one per block
 };
 
+// From one process to another (core/packed.h).
+template <class Archive>
+void pack_fields(Archive& archive, RankSamples& samples) {
+  archive(samples.iterations, samples.wrong, samples.streaming, samples.preemptions,
+          samples.seconds);
+}
+
 // `by_rank` in rank order, all with as many blocks as the plan has. At least one rank.
 Timing timing_of(const Plan& plan, const std::vector<RankSamples>& by_rank);
 

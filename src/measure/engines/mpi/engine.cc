@@ -1,0 +1,142 @@
+#include "measure/engines/mpi/engine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "core/host.h"
+#include "core/units.h"
+#include "measure/engines/mpi/session.h"
+
+namespace comm_probe::measure::mpi {
+namespace {
+
+// known_data.h: what bf16 and half hold exactly, and products.
+constexpr int kMostCheckedRanks = 64;
+
+bool is_half(Element element) { return element == Element::kBf16 || element == Element::kF16; }
+
+std::optional<core::Error> refuse(const Plan& plan, std::uint64_t largest_count) {
+  const int launched = launched_ranks();
+  if (plan.ranks != launched)
+    return core::input_error(
+        fmt::format("{} ranks asked for, mpirun started {}", plan.ranks, launched),
+        fmt::format("leave --ranks out, or start it with mpirun -np {}", plan.ranks));
+  if (plan.root < 0 || plan.root >= plan.ranks)
+    return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, plan.ranks),
+                             fmt::format("ranks are 0..{}", plan.ranks - 1));
+  if (!plan.algorithm && largest_count > std::numeric_limits<int>::max())
+    return core::input_error(
+        fmt::format("{} elements in one call; MPI counts to {}", largest_count,
+                    std::numeric_limits<int>::max()),
+        "use a smaller -e or a wider type; --algo sends longer messages in pieces");
+  const bool is_exact = plan.ranks <= kMostCheckedRanks ||
+                        (!is_half(plan.element) && plan.reduction != Reduction::kProd);
+  if (plan.check && !is_exact)
+    return core::input_error(
+        fmt::format("results of {} {} on more than {} ranks cannot be checked bit for bit",
+                    element_name(plan.element), reduction_name(plan.reduction), kMostCheckedRanks),
+        "add -c 0");
+  return std::nullopt;
+}
+
+// What every rank says of itself.
+struct Seat {
+  std::string host = {};
+  int process = 0;
+  int cpu = 0;
+  int first_on_host = 0;
+  bool has_memory = false;
+};
+template <class Archive>
+void pack_fields(Archive& archive, Seat& seat) {
+  archive(seat.host, seat.process, seat.cpu, seat.first_on_host, seat.has_memory);
+}
+
+Seat seat_of(const Team& team, bool has_memory) {
+  Seat seat = {core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost"),
+               static_cast<int>(::getpid()), std::max(0, ::sched_getcpu()), team.rank(),
+               has_memory};
+  team.calls().first_on_host(&seat.first_on_host);
+  return seat;
+}
+
+std::optional<core::Error> lacking_memory(const std::vector<Seat>& seats) {
+  for (std::size_t rank = 0; rank < seats.size(); ++rank)
+    if (!seats[rank].has_memory)
+      return core::missing_error(
+          fmt::format("rank {} on {} has not the memory for its buffers", rank, seats[rank].host),
+          "use a smaller -e");
+  return std::nullopt;
+}
+
+Context context_of(const Team& team, const std::vector<Seat>& seats) {
+  Context context;
+  context.engine = "mpi";
+  context.speaks = team.speaks();
+  context.versions = {team.library()};
+  context.loops = local::kernels().instruction_set;
+  for (const Seat& seat : seats)
+    context.devices.push_back({seat.process, seat.host, seat.cpu, "cpu", "processor"});
+  return context;
+}
+
+Row row_of(const Plan& plan, const Amount& amount, const std::vector<SizeSamples>& by_rank) {
+  Row row = {.bytes = amount.bytes, .count = amount.count};
+  if (plan.algorithm)
+    row.algorithm = *plan.algorithm;
+  else
+    row.method = "library";
+  std::vector<RankSamples> out_of_place, in_place;
+  for (const SizeSamples& rank : by_rank) {
+    out_of_place.push_back(rank.out_of_place);
+    in_place.push_back(rank.in_place);
+  }
+  row.out_of_place = timing_of(plan, out_of_place);
+  if (plan.with_in_place) row.in_place = timing_of(plan, in_place);
+  return row;
+}
+
+}  // namespace
+
+int usual_ranks() { return launched_ranks(); }
+
+std::vector<model::Algorithm> algorithms(model::Op op) { return algorithms_for(op); }
+
+core::Result<bool> check(const Plan& plan) {
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  if (plan.algorithm)
+    if (const auto exists = require_builder(plan.op, *plan.algorithm); !exists)
+      return exists.error();
+  if (const auto refused = refuse(plan, amount_of(plan, sizes->back()).count)) return *refused;
+  return true;
+}
+
+core::Result<Run> run(const Plan& plan, const Progress& progress) {
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  auto team = Team::join();
+  if (!team) return team.error();
+  Watchdog watchdog(team->rank(), [&] { team->calls().abort(3); });
+  watchdog.enter("the first message to every rank");
+  Session session(plan, *team, watchdog);
+  const bool has_memory = session.allocate(amount_of(plan, sizes->back()).count);
+  const std::vector<Seat> seats = team->all(seat_of(*team, has_memory));
+  if (const auto lacking = lacking_memory(seats)) return *lacking;
+  if (is_half(plan.element))
+    team->calls().define_reduction(local::kernels().reduction(plan.element, plan.reduction),
+                                   static_cast<int>(element_bytes(plan.element)));
+  Run run = {.plan = plan, .context = context_of(*team, seats)};
+  for (const core::Bytes size : *sizes) {
+    const Amount amount = amount_of(plan, size);
+    progress(fmt::format("measuring {} of {} on {} ranks", op_name(plan.op),
+                         core::format_bytes(amount.bytes), plan.ranks));
+    run.rows.push_back(row_of(plan, amount, team->all(session.measure(amount))));
+  }
+  return run;
+}
+
+}  // namespace comm_probe::measure::mpi

@@ -1,0 +1,52 @@
+#include "measure/engines/mpi/team.h"
+
+#include <fmt/format.h>
+
+#include "core/host.h"
+#include "core/shared_library.h"
+
+namespace comm_probe::measure::mpi {
+namespace {
+
+constexpr const char* kPlugin = "comm-probe-mpi.so";
+
+core::Result<const comm_probe_mpi*> functions() {
+  const auto library = core::SharedLibrary::open_plugin(kPlugin, true);
+  if (!library)
+    return core::missing_error(library.error().message,
+                               "install MPI (Debian: openmpi-bin, libopenmpi-dev) and build "
+                               "comm-probe again");
+  using Functions = const comm_probe_mpi* (*)();
+  const auto find = library->find<Functions>("comm_probe_mpi_functions");
+  const comm_probe_mpi* found = find == nullptr ? nullptr : find();
+  if (found == nullptr || found->version != COMM_PROBE_MPI_VERSION)
+    return core::missing_error(library->file() + " is of another version of comm-probe",
+                               "install the one that was built with this program");
+  return found;
+}
+
+}  // namespace
+
+int launched_ranks() { return core::Crew::launched(core::Host::real()); }
+
+std::optional<core::Error> missing() {
+  if (const auto found = functions(); !found) return found.error();
+  if (launched_ranks() >= 2) return std::nullopt;
+  return core::input_error("no launcher of MPI has started its ranks",
+                           "start it with: mpirun -np 2 comm-probe bench all_reduce --backend mpi");
+}
+
+core::Result<Team> Team::join() {
+  const auto found = functions();
+  if (!found) return found.error();
+  auto crew = core::Crew::join(core::Host::real());
+  if (!crew) return crew.error();
+  return Team(std::move(*crew), *found);
+}
+
+std::string Team::library() const {
+  const std::string text = calls_->library();
+  return text.substr(0, text.find_first_of(",\n"));
+}
+
+}  // namespace comm_probe::measure::mpi

@@ -1,0 +1,43 @@
+// A rank that is stopped or lost makes the others wait without end: MPI has no time limit. A
+// watchdog ends them all, with one line, when a single call takes longer than `kLongest`.
+//
+//   Watchdog watchdog(rank, [&] { calls.abort(3); });
+//   watchdog.enter("all_reduce of 8 B");   // a new thing to wait for
+//   watchdog.tick();                       // after each call: it was finished
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace comm_probe::measure::mpi {
+
+class Watchdog {
+ public:
+  // COMM_PROBE_MPI_TIMEOUT (seconds) sets another limit than a minute. Rank 0 speaks first; the
+  // others wait a few seconds more, in case it is the one that stands still.
+  Watchdog(int rank, std::function<void()> end_all);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void enter(const std::string& what);
+  void tick() { ticks_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  void watch();
+
+  int rank_;
+  std::function<void()> end_all_;
+  std::atomic<std::uint64_t> ticks_ = 0;
+  std::mutex mutex_ = {};
+  std::condition_variable ended_ = {};
+  bool is_over_ = false;
+  std::string what_ = {};
+  std::thread thread_;
+};
+
+}  // namespace comm_probe::measure::mpi

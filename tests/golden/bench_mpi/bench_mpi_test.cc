@@ -1,0 +1,127 @@
+// bench --backend mpi as users call it: under mpirun on two ranks and on more than cores, without
+// mpirun, without the plug-in, with a rank that stands still.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "measure/engine.h"
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifdef COMM_PROBE_MPIRUN
+BinaryRun run_ranks(int ranks, const std::string& arguments) {
+  BinarySurroundings surroundings;
+  surroundings.limit = std::chrono::seconds(90);
+  return run_shell(std::string(COMM_PROBE_MPIRUN) +
+                       " --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 -n " +
+                       std::to_string(ranks) + " \"$COMM_PROBE\" bench " + arguments,
+                   surroundings);
+}
+
+class BenchMpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool runs = run_ranks(2, "--version").status == 0;
+    if (!runs) GTEST_SKIP() << "mpirun does not run here";
+  }
+};
+
+void expect_right(const BinaryRun& run) {
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_NE(run.out.find("# Out of bounds values : 0 OK"), std::string::npos) << run;
+}
+
+TEST_F(BenchMpi, EveryOperationOfTheLibraryIsRight) {
+  for (const model::Op op : model::kAllOps)
+    expect_right(run_ranks(2, std::string(op_name(op)) +
+                                  " --backend mpi -b 0 -e 300000 -i 100000 -n 2 -w 1 -o avg -r 1"));
+}
+
+TEST_F(BenchMpi, EveryAlgorithmIsRight) {
+  const measure::Engine* engine = measure::find_engine("mpi");
+  for (const model::Op op : model::kAllOps)
+    for (const model::Algorithm algorithm : engine->algorithms(op))
+      expect_right(run_ranks(algorithm == model::Algorithm::kRing ? 3 : 2,
+                             std::string(op_name(op)) + " --backend mpi --algo " +
+                                 algorithm_name(algorithm) +
+                                 " -b 4 -e 300000 -i 99999 -n 2 -w 1 -d half -o max -r 1"));
+}
+
+TEST_F(BenchMpi, HalvesAndBytesAreReducedByTheLibraryToo) {
+  for (const char* type : {"bfloat16", "half", "uint8", "int32", "double"})
+    expect_right(run_ranks(3, std::string("reduce_scatter --backend mpi -b 6000 -e 6000 -n 2 -d ") +
+                                  type + " -o prod"));
+}
+
+TEST_F(BenchMpi, OnlyRankZeroSpeaks) {
+  const BinaryRun run = run_ranks(2, "all_reduce --backend mpi -b 8 -e 64 -n 5 --json");
+  ASSERT_EQ(run.status, 0) << run;
+  const nlohmann::json document = nlohmann::json::parse(run.out);
+  EXPECT_EQ(document["result"]["backend"], "mpi");
+  EXPECT_EQ(document["result"]["ranks"], 2);
+  EXPECT_EQ(document["result"]["rows"][0]["algorithm"], "library");
+  const BinaryRun refused = run_ranks(2, "all_reduce --backend mpi --ranks 3");
+  EXPECT_NE(refused.status, 0) << refused;
+  const std::string line = "3 ranks asked for, mpirun started 2";
+  const std::size_t at = refused.err.find(line);
+  ASSERT_NE(at, std::string::npos) << refused;
+  EXPECT_EQ(refused.err.find(line, at + 1), std::string::npos) << refused;
+}
+
+// A rank that is stopped: MPI would wait for it without end.
+TEST_F(BenchMpi, RankThatStandsStillEndsAllOfThem) {
+  BinarySurroundings surroundings;
+  surroundings.limit = std::chrono::seconds(60);
+  surroundings.environment = {{"COMM_PROBE_MPI_TIMEOUT", "2"}};
+  const BinaryRun run =
+      run_shell(std::string(COMM_PROBE_MPIRUN) +
+                    " --allow-run-as-root --oversubscribe -n 2 /bin/sh -c '"
+                    "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
+                    "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000'",
+                surroundings);
+  EXPECT_FALSE(run.timed_out) << run;
+  EXPECT_NE(run.status, 0) << run;
+  EXPECT_NE(run.err.find("rank 0 has waited 2 s in all_reduce of 8 B"), std::string::npos) << run;
+}
+#else
+TEST(BenchMpi, Runs) { GTEST_SKIP() << "built without MPI, or with a sanitizer"; }
+#endif
+
+TEST(BenchMpiAbsent, WithoutMpirunSaysHowToStart) {
+  const BinaryRun run = run_binary({"bench", "all_reduce", "--backend", "mpi"});
+  EXPECT_NE(run.status, 0) << run;
+  EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+#ifdef COMM_PROBE_MPIRUN
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_NE(run.err.find("start it with: mpirun -np 2 comm-probe"), std::string::npos) << run;
+#endif
+}
+
+// The program alone, as it is copied to a machine: everything else works, and the line says what is
+// missing.
+TEST(BenchMpiAbsent, WithoutThePlugInSaysWhatIsMissing) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("comm_probe_alone_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
+  const std::string program = (folder / "comm-probe").string();
+  const BinaryRun run = run_shell(program + " bench all_reduce --backend mpi");
+  const BinaryRun other =
+      run_shell(program + " calc all_reduce -n 8 -s 1M --alpha 1us --beta 1GB/s");
+  fs::remove_all(folder);
+  EXPECT_EQ(run.status, 3) << run;
+  ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
+  EXPECT_NE(run.err.find("bench --backend mpi: comm-probe-mpi.so is not beside the program"),
+            std::string::npos)
+      << run;
+  EXPECT_EQ(other.status, 0) << other;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
