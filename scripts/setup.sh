@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build and the tests need on a bare Debian 12. Needs root (or sudo); safe to repeat.
-#   scripts/setup.sh         what `make build` and `make test` need
+#   scripts/setup.sh         what `make build` and `make run` need
+#   scripts/setup.sh test    also what the plug-ins are built with, so that all of `make test` runs
 #   scripts/setup.sh bench   also the peers that `make bench` measures against
 #   scripts/setup.sh fuzz    also clang and its fuzzer runtime
 #   scripts/setup.sh lint    also what `make lint` needs
@@ -9,17 +10,19 @@ set -eu
 
 build_packages="g++ cmake ninja-build ccache make pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev
   libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libsqlite3-dev libgtest-dev libgmock-dev jq clang-format-14 git ca-certificates"
-bench_packages="libbenchmark-dev openmpi-bin libopenmpi-dev libgloo-dev"
+test_packages="openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev"
+bench_packages="libbenchmark-dev libgloo-dev $test_packages"
 fuzz_packages="clang-14 libclang-rt-14-dev"
 lint_packages="clang-tidy-14 universal-ctags"
 
 packages=$build_packages
 for extra in "$@"; do
   case "$extra" in
+    test) packages="$packages $test_packages" ;;
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages $fuzz_packages" ;;
     lint) packages="$packages $lint_packages" ;;
-    *) echo "setup.sh: unknown part '$extra' (known: bench, fuzz, lint)" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint)" >&2; exit 2 ;;
   esac
 done
 
