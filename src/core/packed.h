@@ -110,6 +110,13 @@ class Unpacker {
     ok_ = ok_ && number <= bytes_.size() / each;
     return ok_ ? static_cast<std::size_t>(number) : 0;
   }
+  // A byte that is neither is no bool: reading it as one would be undefined.
+  void get(bool& value) {
+    unsigned char byte = 0;
+    raw(&byte, sizeof byte);
+    ok_ = ok_ && byte <= 1;
+    value = ok_ && byte == 1;
+  }
   template <class T>
   void get(T& value) {
     if constexpr (std::is_trivially_copyable_v<T>)

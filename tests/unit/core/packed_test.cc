@@ -86,5 +86,16 @@ TEST(Packed, WrongCountsAreRefused) {
   }
 }
 
+TEST(Packed, AByteThatIsNoBoolIsRefused) {
+  Packer packer;
+  std::optional<int> value = 7;
+  packer(value);
+  std::string bytes = packer.bytes();
+  bytes[0] = 126;
+  Unpacker unpacker(bytes);
+  unpacker(value);
+  EXPECT_FALSE(unpacker.ok());
+}
+
 }  // namespace
 }  // namespace comm_probe::core
