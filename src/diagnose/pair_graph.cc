@@ -30,9 +30,10 @@ void classify(PairGraph& graph, double slow_share) {
   const bool enough = graph.edges.size() >= kLeastPairs;
   for (auto& [names, edge] : graph.edges) {
     edge.is_slow = enough && is_low(edge.GBps, graph.typical, slow_share);
-    const auto add = [&](const std::string& node, const std::string& partner) {
+    const auto add = [&graph, is_slow = edge.is_slow](const std::string& node,
+                                                      const std::string& partner) {
       NodePartners& partners = graph.nodes[node];
-      (edge.is_slow ? partners.slow : partners.fast).push_back(partner);
+      (is_slow ? partners.slow : partners.fast).push_back(partner);
     };
     add(names.first, names.second);
     add(names.second, names.first);
