@@ -10,6 +10,7 @@
 #include "cli/bench_view.h"
 #include "cli/fit_view.h"
 #include "cli/interrupt.h"
+#include "cli/levels_view.h"
 #include "cli/subcommands.h"
 #include "core/crew.h"
 #include "core/units.h"
@@ -26,7 +27,8 @@ std::optional<model::Fit> fit_of(const Run& run) {
   std::vector<model::FitPoint> points;
   for (const measure::Row& row : run.rows)
     if (row.bytes.count() > 0) points.push_back({row.bytes, row.out_of_place.time});
-  return model::fit_line(points, model::ring_shape(run.plan.op, run.plan.ranks));
+  return model::fit_line(points,
+                         run.shape.value_or(model::ring_shape(run.plan.op, run.plan.ranks)));
 }
 
 Document document_of(const Run& run) {
@@ -39,6 +41,11 @@ Document document_of(const Run& run) {
   if (!run.context.loops.empty())
     document.result.update(
         {{"cores", run.context.cores}, {"bound", run.context.bound}, {"loops", run.context.loops}});
+  if (!run.context.levels.empty()) {
+    document.result["levels"] = levels_json(run.context.levels);
+    document.body.emplace_back(core::Heading{"One message between two ranks"});
+    document.body.emplace_back(levels_table(run.context.levels));
+  }
   document.body.emplace_back(core::Preformatted{nccl_tests_table(run)});
   if (const auto fit = fit_of(run)) {
     document.result["fit"] = fit_json(*fit, std::nullopt);
@@ -51,7 +58,9 @@ Document document_of(const Run& run) {
                           judgement.caveats.end());
   document.verdict = judgement.verdict;
   if (has_prediction(run)) {
-    document.body.emplace_back(core::Heading{"Predicted from link, beside measured"});
+    document.body.emplace_back(core::Heading{run.context.levels.empty()
+                                                 ? "Predicted from link, beside measured"
+                                                 : "Predicted from messages, beside measured"});
     document.body.emplace_back(prediction_table(run));
   }
   document.details = prediction_details(run);

@@ -29,6 +29,12 @@ std::string method_of(const Row& row) {
   return row.method.empty() ? algorithm_name(row.algorithm) : row.method;
 }
 
+// A library that does not say what it chose is priced as the cheapest that could be.
+std::string priced_as(const Row& row) {
+  if (row.method != "library") return method_of(row);
+  return fmt::format("library (as {})", algorithm_name(row.predicted->algorithm));
+}
+
 double algbw_GBps(core::Bytes bytes, const Timing& timing) {
   return timing.time.in_seconds() > 0 ? (bytes / timing.time).in_GBps() : 0;
 }
@@ -152,7 +158,7 @@ core::Table prediction_table(const Run& run) {
     if (!row.predicted) continue;
     const Timing& timing = row.out_of_place;
     table.rows.push_back(
-        {core::format_bytes(row.bytes), method_of(row),
+        {core::format_bytes(row.bytes), priced_as(row),
          core::format_duration(row.predicted->time()), core::format_duration(timing.time),
          fmt::format("{:.2f}", timing.time / row.predicted->time()),
          core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});

@@ -22,6 +22,7 @@
 #include "core/result.h"
 #include "measure/element.h"
 #include "model/collective.h"
+#include "model/fit.h"
 #include "model/ledger.h"
 
 namespace comm_probe::measure {
@@ -99,12 +100,26 @@ struct Device {
   std::string name = {};  // "NVIDIA H200"
 };
 
+// What a message between two ranks costs on one kind of way, measured before the rows: from a rank
+// to its partner, all pairs at the same time, so that a share of what they have in common counts.
+struct Level {
+  std::string name = {};  // "inside a host", "between hosts"
+  int pairs = 0;
+  struct Curves {
+    std::vector<model::FitPoint> one_way = {};   // half a round trip
+    std::vector<model::FitPoint> exchange = {};  // both ranks send and receive at the same time
+  };
+  Curves fresh = {};   // the sender has just written the message
+  Curves resent = {};  // it has not touched it since it last sent it
+};
+
 // The circumstances that the samples hold for.
 struct Context {
   std::string engine = {};
   std::vector<Device> devices = {};        // by rank
   std::vector<core::Caveat> caveats = {};  // what limits the samples: said above the table
   std::vector<std::string> versions = {};  // "NCCL 2.28.9", "driver 580.159.04"
+  std::vector<Level> levels = {};          // the ways between the ranks, where they were measured
   bool speaks = true;      // false: another rank of the same run prints for this one
   int cores = 0;           // that this process may use
   bool bound = false;      // each rank to a core of its own
@@ -125,6 +140,8 @@ struct Run {
   Plan plan = {};
   Context context = {};
   std::vector<Row> rows = {};  // those that were finished
+  // Of the algorithm, for the fit; absent: a ring's.
+  std::optional<model::FitShape> shape = {};
   std::optional<RankDeath> died = {};
   int interrupted_by = 0;  // the signal; 0: ran to its end
 };

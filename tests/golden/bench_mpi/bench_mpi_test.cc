@@ -66,6 +66,12 @@ TEST_F(BenchMpi, OnlyRankZeroSpeaks) {
   EXPECT_EQ(document["result"]["backend"], "mpi");
   EXPECT_EQ(document["result"]["ranks"], 2);
   EXPECT_EQ(document["result"]["rows"][0]["algorithm"], "library");
+  EXPECT_GT(document["result"]["rows"][0]["predicted_us"], 0);
+  const nlohmann::json& levels = document["result"]["levels"];
+  ASSERT_EQ(levels.size(), 1u);
+  EXPECT_EQ(levels[0]["level"], "inside a host");
+  EXPECT_EQ(levels[0]["pairs"], 1);
+  EXPECT_EQ(levels[0]["fresh"]["one_way"][0]["bytes"], 8);
   const BinaryRun refused = run_ranks(2, "all_reduce --backend mpi --ranks 3");
   EXPECT_NE(refused.status, 0) << refused;
   const std::string line = "3 ranks asked for, mpirun started 2";

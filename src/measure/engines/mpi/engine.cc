@@ -4,11 +4,14 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/host.h"
 #include "core/units.h"
+#include "measure/engines/mpi/price.h"
 #include "measure/engines/mpi/session.h"
+#include "model/algorithms.h"
 
 namespace comm_probe::measure::mpi {
 namespace {
@@ -47,17 +50,21 @@ struct Seat {
   std::string host = {};
   int process = 0;
   int cpu = 0;
+  int cpus = 0;  // of its host
   int first_on_host = 0;
   bool has_memory = false;
 };
 template <class Archive>
 void pack_fields(Archive& archive, Seat& seat) {
-  archive(seat.host, seat.process, seat.cpu, seat.first_on_host, seat.has_memory);
+  archive(seat.host, seat.process, seat.cpu, seat.cpus, seat.first_on_host, seat.has_memory);
 }
 
 Seat seat_of(const Team& team, bool has_memory) {
   Seat seat = {core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost"),
-               static_cast<int>(::getpid()), std::max(0, ::sched_getcpu()), team.rank(),
+               static_cast<int>(::getpid()),
+               std::max(0, ::sched_getcpu()),
+               static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
+               team.rank(),
                has_memory};
   team.calls().first_on_host(&seat.first_on_host);
   return seat;
@@ -72,15 +79,48 @@ std::optional<core::Error> lacking_memory(const std::vector<Seat>& seats) {
   return std::nullopt;
 }
 
-Context context_of(const Team& team, const std::vector<Seat>& seats) {
+// Where the ranks are, and whether some of them have to take turns on a processor.
+struct Hosts {
+  std::vector<int> by_rank = {};
+  int cpus = 0;
+  bool is_crowded = false;
+};
+Hosts hosts_under(const std::vector<Seat>& seats) {
+  std::vector<int> first_on_host;
+  for (const Seat& seat : seats) first_on_host.push_back(seat.first_on_host);
+  Hosts hosts = {.by_rank = hosts_of(first_on_host)};
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    if (seats[rank].first_on_host != static_cast<int>(rank)) continue;  // once for every host
+    hosts.cpus += seats[rank].cpus;
+    const auto ranks = std::count(first_on_host.begin(), first_on_host.end(), rank);
+    hosts.is_crowded |= ranks > seats[rank].cpus;
+  }
+  return hosts;
+}
+
+Context context_of(const Team& team, const std::vector<Seat>& seats, const Hosts& hosts) {
   Context context;
   context.engine = "mpi";
   context.speaks = team.speaks();
   context.versions = {team.library()};
   context.loops = local::kernels().instruction_set;
+  context.cores = hosts.cpus;
   for (const Seat& seat : seats)
     context.devices.push_back({seat.process, seat.host, seat.cpu, "cpu", "processor"});
   return context;
+}
+
+// Steps and bytes of the algorithm as the closed form has them, so that the fit gives the alpha and
+// the beta of a message, whichever algorithm made the rows.
+std::optional<model::FitShape> shape_of(const Plan& plan) {
+  const model::Recipe* recipe =
+      plan.algorithm ? model::find_recipe(plan.op, *plan.algorithm) : nullptr;
+  if (recipe == nullptr) return std::nullopt;
+  const auto parts = recipe->build(model::place(plan.ranks, {}));
+  if (!parts) return std::nullopt;
+  model::FitShape shape = {0, 0};
+  for (const model::Part& part : *parts) shape.steps += part.steps, shape.wire_share += part.share;
+  return shape;
 }
 
 Row row_of(const Plan& plan, const Amount& amount, const std::vector<SizeSamples>& by_rank) {
@@ -97,6 +137,46 @@ Row row_of(const Plan& plan, const Amount& amount, const std::vector<SizeSamples
   row.out_of_place = timing_of(plan, out_of_place);
   if (plan.with_in_place) row.in_place = timing_of(plan, in_place);
   return row;
+}
+
+// The longest message that an algorithm sends.
+core::Bytes longest_message(const Plan& plan, const Amount& largest) {
+  return core::Bytes::of(largest.count * element_bytes(plan.element));
+}
+
+// Everything up to the rows; the same on every rank.
+struct Prepared {
+  std::vector<Seat> seats = {};
+  Hosts hosts = {};
+  std::vector<Level> levels = {};
+  LoopCosts loops = {};
+};
+core::Result<Prepared> prepare(const Plan& plan, Team& team, Session& session, Watchdog& watchdog) {
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  const Amount largest = amount_of(plan, sizes->back());
+  Prepared ready;
+  const bool has_memory = session.allocate(largest.count);
+  ready.seats = team.all(seat_of(team, has_memory));
+  if (const auto lacking = lacking_memory(ready.seats)) return *lacking;
+  ready.hosts = hosts_under(ready.seats);
+  ready.levels =
+      measure_levels(team, watchdog, ready.hosts.by_rank, longest_message(plan, largest));
+  ready.loops = measure_loops(team, plan, longest_message(plan, largest));
+  if (is_half(plan.element))
+    team.calls().define_reduction(local::kernels().reduction(plan.element, plan.reduction),
+                                  static_cast<int>(element_bytes(plan.element)));
+  return ready;
+}
+
+void price(Run& run, const Prepared& ready) {
+  if (ready.hosts.is_crowded) return;
+  const Prices prices(ready.hosts.by_rank, ready.levels, ready.loops);
+  for (Row& row : run.rows) {
+    const Amount amount = {row.count, row.bytes};
+    row.predicted = run.plan.algorithm ? prices.price(run.plan, amount, *run.plan.algorithm)
+                                       : prices.cheapest(run.plan, amount);
+  }
 }
 
 }  // namespace
@@ -123,19 +203,21 @@ core::Result<Run> run(const Plan& plan, const Progress& progress) {
   Watchdog watchdog(team->rank(), [&] { team->calls().abort(3); });
   watchdog.enter("the first message to every rank");
   Session session(plan, *team, watchdog);
-  const bool has_memory = session.allocate(amount_of(plan, sizes->back()).count);
-  const std::vector<Seat> seats = team->all(seat_of(*team, has_memory));
-  if (const auto lacking = lacking_memory(seats)) return *lacking;
-  if (is_half(plan.element))
-    team->calls().define_reduction(local::kernels().reduction(plan.element, plan.reduction),
-                                   static_cast<int>(element_bytes(plan.element)));
-  Run run = {.plan = plan, .context = context_of(*team, seats)};
+  progress("measuring messages between pairs of ranks");
+  const auto ready = prepare(plan, *team, session, watchdog);
+  if (!ready) return ready.error();
+  Run run = {.plan = plan,
+             .context = context_of(*team, ready->seats, ready->hosts),
+             .shape = shape_of(plan)};
+  run.context.levels = ready->levels;
   for (const core::Bytes size : *sizes) {
     const Amount amount = amount_of(plan, size);
     progress(fmt::format("measuring {} of {} on {} ranks", op_name(plan.op),
                          core::format_bytes(amount.bytes), plan.ranks));
     run.rows.push_back(row_of(plan, amount, team->all(session.measure(amount))));
   }
+  run.context.drift = measure_drift(*team, ready->hosts.by_rank, ready->levels);
+  if (team->speaks()) price(run, *ready);
   return run;
 }
 
