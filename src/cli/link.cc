@@ -2,34 +2,55 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
+#include "cli/gpu_links_view.h"
 #include "cli/host_view.h"
 #include "cli/interrupt.h"
 #include "cli/subcommands.h"
+#include "core/finding_table.h"
 #include "core/spelling.h"
+#include "diagnose/gpu_links.h"
 #include "diagnose/links.h"
+#include "measure/link/gpu_links.h"
+#include "topology/survey.h"
 #include "topology/topology.h"
 
 namespace comm_probe::cli {
 namespace {
 
 struct LinkOptions {
-  std::string only = "host";
+  std::string only = {};
   std::string peer = {};
   bool is_quick = false;
 };
 
-// Links of other kinds belong to later releases: what would be needed, said plainly.
-core::Result<bool> check_kind(const std::string& kind, const topology::HostTopology& host) {
-  if (kind == "host") return true;
-  if (kind == "pcie" || kind == "p2p")
-    return core::missing_error(
-        fmt::format("link --only {}: {}, and this release measures no GPU links", kind,
-                    host.gpus() == 0 ? "this machine has no GPU"
-                                     : fmt::format("this machine has {} GPU(s)", host.gpus())),
-        "measure it with nvbandwidth meanwhile; `link --only host` works here");
+// Which kinds of links are measured.
+struct Kinds {
+  bool host = false;
+  bool pcie = false;
+  bool p2p = false;
+  bool is_chosen = true;  // by the user; false: whatever the machine has
+  bool gpus() const { return pcie || p2p; }
+};
+
+bool has_nvidia_gpu(const topology::HostTopology& host) {
+  return std::any_of(host.devices.begin(), host.devices.end(), [](const auto& device) {
+    return device.kind == topology::PciDevice::Kind::kGpu && device.vendor == "0x10de";
+  });
+}
+
+core::Result<bool> add_kind(const std::string& kind, const topology::HostTopology& host,
+                            Kinds& kinds) {
+  bool* const known = kind == "host"   ? &kinds.host
+                      : kind == "pcie" ? &kinds.pcie
+                      : kind == "p2p"  ? &kinds.p2p
+                                       : nullptr;
+  if (known != nullptr) return *known = true;
+  // Links of other machines belong to later releases: what would be needed, said plainly.
   if (kind == "net")
     return core::missing_error(
         fmt::format("link --only net: this machine has {} NIC(s) and {} RDMA port(s), and this "
@@ -42,50 +63,106 @@ core::Result<bool> check_kind(const std::string& kind, const topology::HostTopol
                            near.empty() ? "" : "did you mean '" + near + "'?");
 }
 
-core::Result<bool> check_request(const LinkOptions& options, const topology::HostTopology& host) {
-  for (const std::string& kind : CLI::detail::split(options.only, ',')) {
-    const auto known = check_kind(kind, host);
-    if (!known) return known;
-  }
+core::Result<Kinds> kinds_of(const LinkOptions& options, const topology::HostTopology& host) {
   if (!options.peer.empty())
     return core::missing_error(
         fmt::format("link --peer {}: this release measures links inside one machine only",
                     options.peer),
         "measure it with ib_write_bw or iperf3 meanwhile");
-  return true;
+  Kinds kinds;
+  if (options.only.empty()) {
+    const bool has_gpu = has_nvidia_gpu(host);
+    return Kinds{.host = true, .pcie = has_gpu, .p2p = has_gpu, .is_chosen = false};
+  }
+  for (const std::string& kind : CLI::detail::split(options.only, ',')) {
+    const auto known = add_kind(kind, host, kinds);
+    if (!known) return known.error();
+  }
+  return kinds;
 }
 
-core::Document document_of(const topology::HostTopology& host, const measure::HostLinks& links) {
-  core::Document document{.command = "link"};
-  document.result = {{"host", host_json(host)},
-                     {"links", links_json(links)},
-                     {"context", context_json(links.context)}};
-  for (const auto& judgement : {diagnose::judge_host(host), diagnose::judge_links(links)}) {
-    document.findings.insert(document.findings.end(), judgement.findings.begin(),
-                             judgement.findings.end());
-    document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
-                            judgement.caveats.end());
+struct Measured {
+  std::optional<measure::HostLinks> host = {};
+  std::optional<measure::GpuLinks> gpus = {};
+  std::optional<topology::Survey> survey = {};  // what the links of the GPUs are
+  std::vector<core::Caveat> caveats = {};
+};
+
+core::Result<Measured> measure_kinds(const Kinds& kinds, const LinkOptions& options,
+                                     const topology::HostTopology& host, const Shell& shell) {
+  const auto progress = [&shell](const std::string& what) { shell.progress(what); };
+  Measured measured;
+  // GPUs first where they alone may be missing; they fork before CUDA is used.
+  if (kinds.gpus()) {
+    measure::GpuPlan plan{
+        .is_quick = options.is_quick, .with_host = kinds.pcie, .with_peers = kinds.p2p};
+    auto gpus = measure::measure_gpu_links(host, plan, progress);
+    if (!gpus && kinds.is_chosen)
+      return core::missing_error(
+          fmt::format("link --only {}: {}", options.only, gpus.error().message), gpus.error().hint);
+    if (!gpus)
+      measured.caveats.push_back(core::make_caveat("link.gpu-part-unmeasured", "links of the GPUs",
+                                                   gpus.error().one_line(), false));
+    if (gpus) measured.gpus = std::move(*gpus);
+    auto survey = topology::survey_of(core::Host::real());
+    if (survey) measured.survey = std::move(*survey);
   }
-  document.body = {core::Heading{"This machine"},
-                   host_summary(host),
-                   core::Heading{"Links (one message of n bytes costs alpha + n / beta)"},
-                   links_table(links),
-                   core::Paragraph{context_line(links.context)},
-                   core::Paragraph{"next: comm-probe run, or comm-probe explain alpha"}};
+  if (!kinds.host) return measured;
+  auto links = measure::measure_host_links(host, {.is_quick = options.is_quick}, progress);
+  if (!links) return links.error();
+  measured.host = std::move(*links);
+  return measured;
+}
+
+void add_judgement(const diagnose::LinkJudgement& judgement, core::Document& document) {
+  document.findings.insert(document.findings.end(), judgement.findings.begin(),
+                           judgement.findings.end());
+  document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
+                          judgement.caveats.end());
+}
+
+void add_host(const measure::HostLinks& links, core::Document& document) {
+  for (auto& item : links_json(links)) document.result["links"].push_back(std::move(item));
+  document.result["context"] = context_json(links.context);
+  add_judgement(diagnose::judge_links(links), document);
+  document.body.emplace_back(
+      core::Heading{"Links (one message of n bytes costs alpha + n / beta)"});
+  document.body.emplace_back(links_table(links));
+  document.body.emplace_back(core::Paragraph{context_line(links.context)});
+}
+
+void add_gpus(const Measured& measured, core::Document& document) {
+  const measure::GpuLinks& gpus = *measured.gpus;
+  for (auto& item : gpu_links_json(gpus, measured.survey))
+    document.result["links"].push_back(std::move(item));
+  document.result["gpus"] = gpus_json(gpus);
+  add_judgement(diagnose::judge_gpu_links(gpus, measured.survey), document);
+  for (auto& block : gpu_link_blocks(gpus, measured.survey))
+    document.body.push_back(std::move(block));
+  for (auto& block : gpu_link_details(gpus)) document.details.push_back(std::move(block));
+}
+
+core::Document document_of(const topology::HostTopology& host, const Measured& measured) {
+  core::Document document{.command = "link"};
+  document.result = {{"host", host_json(host)}, {"links", core::Json::array()}};
+  document.caveats = measured.caveats;
+  add_judgement(diagnose::judge_host(host), document);
+  document.body = {core::Heading{"This machine"}, host_summary(host)};
+  if (measured.host) add_host(*measured.host, document);
+  if (measured.gpus) add_gpus(measured, document);
+  document.body.emplace_back(core::Paragraph{"next: comm-probe run, or comm-probe explain alpha"});
   return document;
 }
 
 int link(const Shell& shell, const LinkOptions& options) {
   const topology::HostTopology host = topology::read_host(core::Host::real());
-  const auto possible = check_request(options, host);
-  if (!possible) return shell.fail(possible.error());
+  const auto kinds = kinds_of(options, host);
+  if (!kinds) return shell.fail(kinds.error());
   const InterruptNotice notice("link");
-  const auto links =
-      measure::measure_host_links(host, {.is_quick = options.is_quick},
-                                  [&shell](const std::string& what) { shell.progress(what); });
+  const auto measured = measure_kinds(*kinds, options, host, shell);
   shell.end_progress();
-  if (!links) return shell.fail(links.error());
-  return shell.finish(document_of(host, *links));
+  if (!measured) return shell.fail(measured.error());
+  return shell.finish(document_of(host, *measured));
 }
 
 }  // namespace
@@ -95,10 +172,10 @@ void add_link(CLI::App& root, Shell& shell) {
                       ->group("Measure");
   auto options = std::make_shared<LinkOptions>();
   app->add_option("--only", options->only,
-                  "host (memory, shared memory, loopback tcp); pcie, p2p "
-                  "and net come with a later release")
-      ->type_name("KIND,...")
-      ->capture_default_str();
+                  "host (memory, shared memory, loopback tcp), pcie (host and GPU, launches), p2p "
+                  "(inside GPUs and between them); net comes with a later release  [host, and "
+                  "pcie,p2p where there is an NVIDIA GPU]")
+      ->type_name("KIND,...");
   app->add_option("--peer", options->peer, "another machine (a later release)")->type_name("HOST");
   app->add_flag(
       "--quick", options->is_quick,
@@ -108,7 +185,9 @@ void add_link(CLI::App& root, Shell& shell) {
       "Example:\n"
       "  comm-probe link --only host\n"
       "    flag   alpha 32 ns      a word from one CPU to another through shared memory\n"
-      "    copy   beta 12 GB/s L2  through shared memory, one way, by working set");
+      "    copy   beta 12 GB/s L2  through shared memory, one way, by working set\n"
+      "  comm-probe link --only pcie,p2p\n"
+      "    host -> GPU 0  rate 48 GB/s, carries 56.4 GB/s (PCIe gen5 x16)");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, options] { shell.run([&shell, options] { return link(shell, *options); }); });

@@ -21,6 +21,23 @@ constexpr std::array kFindings = {
                  "memory of another NUMA node, a neighbour on the same host.",
                  "Run it again. Where it stays, look at frequency, NUMA placement and huge pages, "
                  "and compare with `comm-probe link` on an idle machine."},
+    FindingEntry{
+        "link.gpu-below-slot", Severity::kWarning, Layer::kHardware,
+        "Pinned copies between host and GPU are far below what the GPU's PCIe link "
+        "carries after packet overhead.",
+        "host memory of another NUMA node, a link that runs below its generation or width "
+        "(an idle GPU may lower it), IOMMU translation, other traffic below the same "
+        "switch, a virtual machine",
+        "`nvidia-smi -q -d PCI` while a copy runs shows generation and width; run `numactl "
+        "-N NODE comm-probe link --only pcie` on the GPU's NUMA node (`comm-probe topo "
+        "show` names it)"},
+    FindingEntry{
+        "link.gpu-pair-below-links", Severity::kWarning, Layer::kHardware,
+        "Direct copies between two GPUs are far below what the links between them carry.",
+        "NVLinks that are down or in recovery, a fabric manager that did not finish, "
+        "PCIe traffic that is turned at the root complex (ACS), other jobs on the GPUs",
+        "`nvidia-smi nvlink -s -i GPU` and `nvidia-smi nvlink -e -i GPU`; `comm-probe topo "
+        "check`; repeat on an idle machine"},
     FindingEntry{"link.one-cpu", Severity::kWarning, Layer::kHardware,
                  "Only one CPU may be used: two processes take turns, and every message costs a "
                  "context switch.",
@@ -44,6 +61,10 @@ constexpr std::array kCaveats = {
                 "Others worked on the machine, or it changed its state, while a collective was "
                 "measured beside its ledger.",
                 "Stop other work, use cores that are not shared, run again."},
+    CaveatEntry{"link.gpu-part-unmeasured",
+                "A part of the measurement of the GPUs failed; the others were measured.",
+                "Read the driver's error in the caveat; nvidia-smi shows whether others use the "
+                "GPU's memory, and `dmesg | grep Xid` whether the GPU itself had an error."},
     CaveatEntry{"link.no-ledger", "A collective was measured for which there is no ledger.",
                 "Use at most one rank per core, and an algorithm that the ledger knows."},
     CaveatEntry{"link.host-unreadable",

@@ -1,0 +1,246 @@
+#include "cli/gpu_links_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/link_tests_view.h"
+#include "core/units.h"
+#include "diagnose/gpu_links.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Json;
+using measure::GpuCost;
+using measure::GpuDevice;
+using measure::GpuLink;
+using measure::GpuLinkKind;
+using measure::GpuLinks;
+using topology::Survey;
+
+const char* mover_name(measure::Mover mover) {
+  return mover == measure::Mover::kKernel ? "kernel" : "copy engine";
+}
+
+const char* memory_name(measure::HostMemory memory) {
+  switch (memory) {
+    case measure::HostMemory::kNone:
+      return "";
+    case measure::HostMemory::kPinned:
+      return "pinned";
+    case measure::HostMemory::kPageable:
+      return "pageable";
+  }
+  return "";
+}
+
+Json us_json(const measure::Summary& summary) {
+  return {{"samples", summary.blocks},
+          {"spread", core::json_number(summary.spread())},
+          {"p10_us", core::json_number(summary.p10 * 1e6)},
+          {"median_us", core::json_number(summary.median * 1e6)},
+          {"p90_us", core::json_number(summary.p90 * 1e6)}};
+}
+
+template <class T>
+Json text_or_null(const T& text) {
+  return std::string(text).empty() ? Json() : Json(text);
+}
+
+Json link_json(const GpuLink& link, const GpuLinks& links, const std::optional<Survey>& survey) {
+  Json json = us_json(link.seconds);
+  json["name"] = link.name();
+  json["kind"] = measure::gpu_link_kind_name(link.kind);
+  json["mover"] = mover_name(link.mover);
+  json["memory"] = text_or_null(memory_name(link.memory));
+  json["peer_access"] = link.peer_mode == measure::PeerMode::kNone
+                            ? Json()
+                            : Json(link.peer_mode == measure::PeerMode::kDirect);
+  json["gpu"] = link.gpu;
+  json["peer"] = link.peer ? Json(*link.peer) : Json();
+  json["alpha_us"] = link.alpha ? core::json_number(link.alpha->value.in_us()) : Json();
+  json["beta_GBps"] = link.beta ? core::json_number(link.beta->value.in_GBps()) : Json();
+  json["rate_GBps"] = link.rate ? core::json_number(link.rate->value.in_GBps()) : Json();
+  json["level"] = nullptr;
+  json["working_set_bytes"] = link.bytes > core::Bytes() ? core::json_bytes(link.bytes) : Json();
+  const auto ceiling = diagnose::ceiling_of(link, links, survey);
+  json["ceiling_GBps"] = ceiling ? core::json_number(ceiling->rate.value.in_GBps()) : Json();
+  json["ceiling"] = ceiling ? Json(ceiling->name) : Json();
+  json["ceiling_basis"] = ceiling ? Json(core::basis_name(ceiling->rate.basis)) : Json();
+  json["points"] = Json::array();
+  for (const measure::GpuPoint& point : link.points)
+    json["points"].push_back({{"bytes", core::json_bytes(point.bytes)},
+                              {"time_us", core::json_number(point.seconds.median * 1e6)}});
+  json["basis"] = "measured";
+  json["source"] = link.rate ? link.rate->source : link.alpha->source;
+  return json;
+}
+
+Json device_json(const GpuDevice& device) {
+  return {{"index", device.index},
+          {"name", device.name},
+          {"bus_id", device.bus_id},
+          {"sm", device.sm},
+          {"copy_engines", device.copy_engines},
+          {"cpus", device.cpus},
+          {"gpu_direct_rdma", device.gpu_direct},
+          {"dma_buf", device.dma_buf},
+          {"dma_buf_error", text_or_null(device.dma_buf_error)}};
+}
+
+Json cost_json(const GpuCost& cost) {
+  Json json = us_json(cost.seconds);
+  json["name"] = cost.name;
+  json["what"] = cost.what;
+  json["bytes"] = cost.bytes ? core::json_bytes(*cost.bytes) : Json();
+  json["gpu"] = cost.gpu;
+  json["basis"] = "measured";
+  return json;
+}
+
+std::string spread_text(const measure::Summary& seconds) {
+  return (seconds.spread() > diagnose::kNoisySpread ? "~ " : "") +
+         core::format_percent(seconds.spread(), 2);
+}
+
+std::string rate_text(const std::optional<core::Sourced<core::Bandwidth>>& rate) {
+  return rate ? core::format_bandwidth(rate->value) : "";
+}
+
+std::string how_text(const GpuLink& link) {
+  if (link.memory != measure::HostMemory::kNone) return memory_name(link.memory);
+  if (link.peer_mode == measure::PeerMode::kThroughHost) return "through host";
+  return mover_name(link.mover);
+}
+
+core::Table links_table(const GpuLinks& links, const std::optional<Survey>& survey) {
+  using Align = core::Column::Align;
+  core::Table table{{{"link", Align::kLeft},
+                     {"kind", Align::kLeft},
+                     {"by", Align::kLeft},
+                     {"alpha"},
+                     {"beta", Align::kRight, 5},
+                     {"rate"},
+                     {"carries"},
+                     {"share"},
+                     {"spread"}},
+                    {}};
+  for (const GpuLink& link : links.links) {
+    const auto ceiling = diagnose::ceiling_of(link, links, survey);
+    table.rows.push_back(
+        {link.name(), measure::gpu_link_kind_name(link.kind), how_text(link),
+         link.alpha ? core::format_duration(link.alpha->value) : "", rate_text(link.beta),
+         rate_text(link.rate), ceiling ? core::format_bandwidth(ceiling->rate.value) : "",
+         ceiling ? core::format_percent(link.rate->value / ceiling->rate.value, 3) : "",
+         spread_text(link.seconds)});
+  }
+  return table;
+}
+
+core::Table costs_table(const GpuLinks& links) {
+  using Align = core::Column::Align;
+  core::Table table{
+      {{"cost", Align::kLeft}, {"size"}, {"time"}, {"spread"}, {"what", Align::kLeft, 4}}, {}};
+  for (const GpuCost& cost : links.costs)
+    table.rows.push_back(
+        {links.devices.size() > 1 ? fmt::format("GPU {}: {}", cost.gpu, cost.name) : cost.name,
+         cost.bytes ? core::format_bytes(*cost.bytes) : "",
+         core::format_duration(core::Duration::from_seconds(cost.seconds.median)),
+         spread_text(cost.seconds), cost.what});
+  return table;
+}
+
+std::string device_text(const GpuDevice& device) {
+  return fmt::format("{}, {}, compute capability {}.{}, {} copy engines; {}{}", device.name,
+                     device.bus_id, device.sm / 10, device.sm % 10, device.copy_engines,
+                     device.dma_buf ? "DMA-BUF works" : "no DMA-BUF",
+                     device.dma_buf_error.empty() ? "" : " (" + device.dma_buf_error + ")");
+}
+
+core::KeyValues devices_block(const GpuLinks& links) {
+  core::KeyValues block;
+  for (const GpuDevice& device : links.devices)
+    block.rows.emplace_back(fmt::format("GPU {}", device.index), device_text(device));
+  block.rows.emplace_back("driver", "CUDA " + links.driver);
+  return block;
+}
+
+bool has_kind(const GpuLinks& links, GpuLinkKind kind) {
+  return std::any_of(links.links.begin(), links.links.end(),
+                     [kind](const GpuLink& link) { return link.kind == kind; });
+}
+
+std::string explanation(const GpuLinks& links) {
+  std::string text =
+      "rate: large copies in a row, GPU time (nvbandwidth's method); alpha and beta: one copy of n "
+      "bytes, as the host waits for it. carries: PCIe after packet overhead, half of the memory's "
+      "bandwidth inside a GPU, NVLink nominal.";
+  if (has_kind(links, GpuLinkKind::kLocalCopy))
+    text +=
+        " A local copy counts its bytes once; nvbandwidth counts reading and writing, twice as "
+        "much.";
+  if (links.devices.size() == 1 && has_kind(links, GpuLinkKind::kLocalCopy))
+    text += " One GPU: the matrix of pairs has only the entry of the GPU with itself.";
+  return text;
+}
+
+}  // namespace
+
+Json gpu_links_json(const GpuLinks& links, const std::optional<Survey>& survey) {
+  Json json = Json::array();
+  for (const GpuLink& link : links.links) json.push_back(link_json(link, links, survey));
+  return json;
+}
+
+Json gpus_json(const GpuLinks& links) {
+  Json json = {{"driver_cuda", links.driver},
+               {"took_s", core::json_number(links.took.in_seconds())},
+               {"devices", Json::array()},
+               {"costs", Json::array()},
+               {"peers", Json::array()}};
+  for (const GpuDevice& device : links.devices) json["devices"].push_back(device_json(device));
+  for (const GpuCost& cost : links.costs) json["costs"].push_back(cost_json(cost));
+  for (const measure::GpuPeer& peer : links.peers)
+    json["peers"].push_back({{"from", peer.from},
+                             {"to", peer.to},
+                             {"direct", peer.is_direct},
+                             {"atomics", peer.has_atomics}});
+  return json;
+}
+
+std::vector<core::Block> gpu_link_blocks(const GpuLinks& links,
+                                         const std::optional<Survey>& survey) {
+  std::vector<core::Block> blocks = {core::Heading{"GPUs"}, devices_block(links),
+                                     core::Heading{"Links of the GPUs"},
+                                     links_table(links, survey)};
+  blocks.emplace_back(core::Paragraph{explanation(links)});
+  if (!links.costs.empty()) {
+    blocks.emplace_back(core::Heading{"What starting work and sharing memory costs"});
+    blocks.emplace_back(costs_table(links));
+  }
+  blocks.emplace_back(
+      core::Paragraph{fmt::format("Measured in {}.", core::format_duration(links.took))});
+  return blocks;
+}
+
+std::vector<core::Block> gpu_link_details(const GpuLinks& links) {
+  std::vector<core::Block> blocks;
+  for (const GpuLink& link : links.links) {
+    if (link.points.empty()) continue;
+    blocks.emplace_back(core::Heading{fmt::format("{}, {}", link.name(), how_text(link))});
+    core::Table table{{{"size"}, {"time"}, {"bandwidth"}, {"spread"}}, {}};
+    for (const measure::GpuPoint& point : link.points)
+      table.rows.push_back(
+          {core::format_bytes(point.bytes),
+           core::format_duration(core::Duration::from_seconds(point.seconds.median)),
+           core::format_bandwidth(point.bytes / core::Duration::from_seconds(point.seconds.median)),
+           spread_text(point.seconds)});
+    blocks.emplace_back(std::move(table));
+  }
+  const curve::LinkTest test = diagnose::link_test_of(links);
+  for (auto& block : link_test_details({&test})) blocks.push_back(std::move(block));
+  return blocks;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,243 @@
+#include "diagnose/gpu_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "catalog/catalog.h"
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/link_tests.h"
+#include "topology/standard_links.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+using core::Sourced;
+using curve::LinkMatrix;
+using measure::GpuLink;
+using measure::GpuLinkKind;
+using measure::GpuLinks;
+using topology::Survey;
+using topology::SurveyDevice;
+
+// name, value, applies when, source
+// Of what the slot carries after packet overhead: golden G2-08 has copies at 80 to 90 % of nominal,
+// which is 0.91 and more of this; an H200 in a virtual machine has 0.85 from and 0.98 to the host.
+constexpr double kBelowSlot = 0.75;
+// Of the nominal rate of the links: nvbandwidth shows 0.87 on 18 links of generation 4 (393 of
+// 450); golden G2-08 has 0.8 for PCIe.
+constexpr double kBelowLinks = 0.7;
+
+const SurveyDevice* device_of(int gpu, const GpuLinks& links, const Survey& survey) {
+  const std::string& bus_id = links.devices[static_cast<std::size_t>(gpu)].bus_id;
+  for (const SurveyDevice& device : survey.devices)
+    if (device.kind == SurveyDevice::Kind::kGpu && !bus_id.empty() &&
+        topology::normal_bus_id(device.bus_id) == topology::normal_bus_id(bus_id))
+      return &device;
+  return nullptr;
+}
+
+std::optional<GpuCeiling> slot_ceiling(const GpuLink& link, const GpuLinks& links,
+                                       const Survey& survey) {
+  const SurveyDevice* device = device_of(link.gpu, links, survey);
+  if (device == nullptr) return std::nullopt;
+  const double ways = link.kind == GpuLinkKind::kHostBothWays ? 2 : 1;
+  auto slot = topology::standard_pcie({device->trained.speed, device->trained.width.value_or(0)});
+  // An idle GPU lowers its link: what it carried a moment ago it was trained for.
+  if (slot && link.rate->value > slot->raw().value * ways) slot.reset();
+  if (!slot) slot = topology::standard_pcie(device->slot);
+  if (!slot) return std::nullopt;
+  const auto effective = slot->effective();
+  return GpuCeiling{{effective.value * ways, effective.basis, effective.source},
+                    "PCIe " + slot->name()};
+}
+
+std::optional<GpuCeiling> memory_ceiling(const GpuLink& link, const GpuLinks& links) {
+  const std::string& name = links.devices[static_cast<std::size_t>(link.gpu)].name;
+  const catalog::Gpu* gpu = catalog::Catalog::builtin().find_gpu(name);
+  if (gpu == nullptr || gpu->memory_bandwidth.value <= core::Bandwidth()) return std::nullopt;
+  return GpuCeiling{{gpu->memory_bandwidth.value * 0.5, core::Basis::kCatalog, gpu->source},
+                    "memory, read and written"};
+}
+
+std::optional<GpuCeiling> road_ceiling(const GpuLink& link, const GpuLinks& links,
+                                       const Survey& survey) {
+  const SurveyDevice* from = device_of(link.gpu, links, survey);
+  const SurveyDevice* to = device_of(*link.peer, links, survey);
+  if (from == nullptr || to == nullptr || link.peer_mode != measure::PeerMode::kDirect)
+    return std::nullopt;
+  const auto* road = survey.road(static_cast<int>(from - survey.devices.data()),
+                                 static_cast<int>(to - survey.devices.data()));
+  if (road == nullptr || !road->nominal) return std::nullopt;
+  const double ways = link.kind == GpuLinkKind::kPeerBothWays ? 2 : 1;
+  return GpuCeiling{{*road->nominal * ways, core::Basis::kComputed, "the standard, nominal"},
+                    road->nvlinks > 0 ? fmt::format("{} NVLinks", road->nvlinks)
+                                      : std::string("PCIe, narrowest link")};
+}
+
+core::Figure figure_of(const Sourced<core::Bandwidth>& rate) {
+  return {rate.value.in_GBps(), "GB/s", rate.basis, rate.source};
+}
+
+std::string label(const GpuLink& link) {
+  return fmt::format("{} ({})", link.name(), measure::gpu_link_kind_name(link.kind));
+}
+
+void judge_ceiling(const GpuLink& link, const GpuLinks& links, const std::optional<Survey>& survey,
+                   LinkJudgement& judgement) {
+  const auto ceiling = ceiling_of(link, links, survey);
+  const bool is_host = !link.peer.has_value();
+  const bool is_inside = link.peer == link.gpu;
+  if (!ceiling || is_inside || link.mover == measure::Mover::kKernel ||
+      link.memory == measure::HostMemory::kPageable)
+    return;
+  const double share = link.rate->value / ceiling->rate.value;
+  if (share >= (is_host ? kBelowSlot : kBelowLinks)) return;
+  Finding finding = core::make_finding(
+      is_host ? "link.gpu-below-slot" : "link.gpu-pair-below-links",
+      fmt::format("{} reaches {}, {} of the {} that {} carries", label(link),
+                  core::format_bandwidth(link.rate->value), core::format_percent(share, 2),
+                  core::format_bandwidth(ceiling->rate.value), ceiling->name));
+  finding.expected = figure_of(ceiling->rate);
+  finding.observed = figure_of(*link.rate);
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {is_host ? fmt::format("nvidia-smi -q -i {} -d PCI", link.gpu)
+                          : fmt::format("nvidia-smi nvlink -s -i {}", link.gpu)};
+  judgement.findings.push_back(std::move(finding));
+}
+
+using MatrixKey = std::tuple<GpuLinkKind, measure::Mover, measure::HostMemory, measure::PeerMode>;
+
+// The name that nvbandwidth or p2pBandwidthLatencyTest has for it; ours where neither has it.
+LinkMatrix empty_matrix(const GpuLink& link, std::size_t gpus) {
+  LinkMatrix matrix;
+  const bool by_kernel = link.mover == measure::Mover::kKernel;
+  matrix.engine = by_kernel ? curve::CopyEngine::kMultiprocessors : curve::CopyEngine::kCopyEngine;
+  const char* suffix = by_kernel ? "sm" : "ce";
+  const bool is_pageable = link.memory == measure::HostMemory::kPageable;
+  const char* memory = is_pageable ? "pageable_" : "";
+  matrix.peer_access = link.peer_mode == measure::PeerMode::kDirect ? curve::PeerAccess::kEnabled
+                       : link.peer_mode == measure::PeerMode::kThroughHost
+                           ? curve::PeerAccess::kDisabled
+                           : curve::PeerAccess::kNotSaid;
+  switch (link.kind) {
+    case GpuLinkKind::kHostToDevice:
+      matrix.kind = is_pageable ? curve::MatrixKind::kOther : curve::MatrixKind::kHostToDevice;
+      matrix.name = fmt::format("host_to_device_{}memcpy_{}", memory, suffix);
+      break;
+    case GpuLinkKind::kDeviceToHost:
+      matrix.kind = is_pageable ? curve::MatrixKind::kOther : curve::MatrixKind::kDeviceToHost;
+      matrix.name = fmt::format("device_to_host_{}memcpy_{}", memory, suffix);
+      break;
+    case GpuLinkKind::kHostBothWays:
+      matrix.kind = curve::MatrixKind::kHostToDevice;
+      matrix.bidirectional = true;
+      matrix.name = "host_device_bidirectional_memcpy_ce";
+      break;
+    case GpuLinkKind::kLocalCopy:
+      matrix.kind = curve::MatrixKind::kLocalCopy;
+      matrix.name = by_kernel ? "device_local_copy_sm" : "device_local_copy";
+      break;
+    case GpuLinkKind::kPeerWrite:
+    case GpuLinkKind::kPeerRead:
+      matrix.kind = curve::MatrixKind::kDeviceToDevice;
+      matrix.reads = link.kind == GpuLinkKind::kPeerRead;
+      matrix.name = matrix.peer_access == curve::PeerAccess::kDisabled
+                        ? "device_to_device_memcpy_through_host"
+                        : fmt::format("device_to_device_memcpy_{}_{}",
+                                      matrix.reads ? "read" : "write", suffix);
+      break;
+    case GpuLinkKind::kPeerBothWays:
+      matrix.kind = curve::MatrixKind::kDeviceToDevice;
+      matrix.bidirectional = true;
+      matrix.name = "device_to_device_bidirectional_memcpy_ce";
+      break;
+    case GpuLinkKind::kCopyLatency:
+      matrix.kind = curve::MatrixKind::kPeerLatency;
+      matrix.name = "device_to_device_latency_ce";
+      break;
+    case GpuLinkKind::kLoadLatency:
+      matrix.kind = curve::MatrixKind::kPeerLatency;
+      matrix.name = link.peer ? "device_to_device_latency_sm" : "host_device_latency_sm";
+      break;
+    case GpuLinkKind::kStoreLatency:
+      matrix.kind = curve::MatrixKind::kPeerLatency;
+      matrix.name = "device_to_device_latency_store";
+      break;
+  }
+  matrix.unit = link.rate ? curve::CellUnit::kGBps : curve::CellUnit::kUs;
+  const bool is_square = link.peer && link.kind != GpuLinkKind::kLocalCopy;
+  for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
+    matrix.columns.push_back(static_cast<int>(gpu));
+    if (is_square) matrix.rows.push_back(static_cast<int>(gpu));
+  }
+  if (!is_square) matrix.rows = {0};
+  matrix.cells.resize(matrix.rows.size() * matrix.columns.size());
+  matrix.row_lines.resize(matrix.rows.size());
+  return matrix;
+}
+
+void put(const GpuLink& link, LinkMatrix& matrix) {
+  const double value = link.rate ? link.rate->value.in_GBps() : link.alpha->value.in_us();
+  const bool is_square = matrix.rows.size() == matrix.columns.size() && link.peer &&
+                         link.kind != GpuLinkKind::kLocalCopy;
+  const std::size_t columns = matrix.columns.size();
+  const auto gpu = static_cast<std::size_t>(link.gpu);
+  const auto peer = static_cast<std::size_t>(link.peer.value_or(0));
+  if (!is_square) {
+    matrix.cells[gpu] = value;
+    return;
+  }
+  matrix.cells[gpu * columns + peer] = value;
+  const bool is_mutual =
+      link.kind == GpuLinkKind::kPeerBothWays || link.kind == GpuLinkKind::kStoreLatency;
+  if (is_mutual) matrix.cells[peer * columns + gpu] = value;
+}
+
+}  // namespace
+
+std::optional<GpuCeiling> ceiling_of(const GpuLink& link, const GpuLinks& links,
+                                     const std::optional<Survey>& survey) {
+  if (!link.rate || link.rate->value <= core::Bandwidth()) return std::nullopt;
+  if (link.kind == GpuLinkKind::kLocalCopy) return memory_ceiling(link, links);
+  if (!survey) return std::nullopt;
+  return link.peer ? road_ceiling(link, links, *survey) : slot_ceiling(link, links, *survey);
+}
+
+curve::LinkTest link_test_of(const GpuLinks& links) {
+  curve::LinkTest test;
+  test.tool = curve::LinkTool::kNvbandwidth;
+  test.program = "link";
+  test.title = "measured by comm-probe link";
+  test.file = "link";
+  for (const measure::GpuDevice& device : links.devices)
+    test.devices.push_back({device.index, device.name, device.bus_id});
+  std::map<MatrixKey, std::size_t> place;
+  for (const GpuLink& link : links.links) {
+    const auto [at, is_new] = place.try_emplace(
+        MatrixKey{link.kind, link.mover, link.memory, link.peer_mode}, test.matrices.size());
+    if (is_new) test.matrices.push_back(empty_matrix(link, links.devices.size()));
+    put(link, test.matrices[at->second]);
+  }
+  for (const measure::GpuPeer& peer : links.peers)
+    if (!peer.is_direct) test.denied_peers.push_back({peer.from, peer.to, 0});
+  return test;
+}
+
+LinkJudgement judge_gpu_links(const GpuLinks& links, const std::optional<Survey>& survey) {
+  LinkJudgement judgement;
+  judgement.caveats = links.caveats;
+  for (const GpuLink& link : links.links) judge_ceiling(link, links, survey, judgement);
+  Judgement like_nvbandwidth = judge_link_test(link_test_of(links), {});
+  judgement.findings.insert(judgement.findings.end(), like_nvbandwidth.findings.begin(),
+                            like_nvbandwidth.findings.end());
+  judgement.caveats.insert(judgement.caveats.end(), like_nvbandwidth.caveats.begin(),
+                           like_nvbandwidth.caveats.end());
+  return judgement;
+}
+
+}  // namespace comm_probe::diagnose

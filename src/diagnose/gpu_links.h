@@ -1,0 +1,39 @@
+// Are the measured links of the GPUs what the machine can do? Each beside its ceiling; the matrices
+// of all pairs go through the rules for nvbandwidth's output (link_tests.h).
+//
+//   host and GPU   PCIe after packet overhead, as the link is trained (catalog/links.h, MPS 256);
+//                  both directions: twice that
+//   inside a GPU   half of the memory's bandwidth: each byte is read and written
+//   between GPUs   the narrowest link of the road between them (topology), NVLink or PCIe
+//
+// Worked example (tests/unit/diagnose/gpu_links_test.cc): gen5 x16 carries 56.41 GB/s; D2H at 55.2
+// is 97.9 % of it, and 40 GB/s is link.gpu-below-slot.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/quantity.h"
+#include "curve/link_test.h"
+#include "diagnose/links.h"
+#include "measure/link/gpu_links.h"
+#include "topology/survey.h"
+
+namespace comm_probe::diagnose {
+
+struct GpuCeiling {
+  core::Sourced<core::Bandwidth> rate = {};
+  std::string name = {};  // "PCIe gen5 x16"
+};
+// Nothing where the link has no rate, or this machine does not say what carries it. `survey` is
+// that of this machine; absent: it could not be read.
+std::optional<GpuCeiling> ceiling_of(const measure::GpuLink& link, const measure::GpuLinks& links,
+                                     const std::optional<topology::Survey>& survey);
+
+// The same figures as nvbandwidth would have printed them: a matrix per kind, in GB/s and us.
+curve::LinkTest link_test_of(const measure::GpuLinks& links);
+
+LinkJudgement judge_gpu_links(const measure::GpuLinks& links,
+                              const std::optional<topology::Survey>& survey);
+
+}  // namespace comm_probe::diagnose

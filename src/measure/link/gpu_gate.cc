@@ -1,0 +1,81 @@
+#include "measure/link/gpu_gate.h"
+
+#include <array>
+#include <atomic>
+
+namespace comm_probe::measure {
+namespace {
+
+using core::Result;
+using cuda::Event;
+using cuda::Stream;
+
+constexpr double kWordBytes = 64;
+
+core::Result<bool> wait_event(const Stream& stream, const Event& event) {
+  if (const auto status = cuda::driver().cuStreamWaitEvent(stream.handle(), event.handle(), 0);
+      !status)
+    return status.error();
+  return true;
+}
+
+}  // namespace
+
+Result<GpuTimer> GpuTimer::make() {
+  auto begin = Event::make(), end = Event::make();
+  if (!begin) return begin.error();
+  if (!end) return end.error();
+  auto word = cuda::PinnedBuffer::make(core::Bytes::of(kWordBytes),
+                                       cuda::kHostAllocPortable | cuda::kHostAllocDeviceMap);
+  if (!word) return word.error();
+  GpuTimer timer(std::move(*begin), std::move(*end), std::move(*word));
+  const auto address = timer.word_.device_address();
+  if (!address) return address.error();
+  timer.word_address_ = *address;
+  auto module = cuda::Module::load("probe");
+  if (!module) return timer;  // without kernels the host's launches are part of what is timed
+  const auto hold = module->function("hold");
+  if (!hold) return hold.error();
+  timer.hold_ = *hold;
+  timer.module_.push_back(std::move(*module));
+  return timer;
+}
+
+Result<bool> GpuTimer::hold(const Stream& stream) {
+  if (hold_ == nullptr) return true;
+  std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(word_.data())).store(0);
+  std::array<void*, 1> parameters = {&word_address_};
+  return cuda::launch(hold_, {}, stream, parameters);
+}
+
+void GpuTimer::release() {
+  std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(word_.data())).store(1);
+}
+
+Result<core::Duration> GpuTimer::time(const Stream& stream, const Enqueue& work) {
+  if (const auto held = hold(stream); !held) return held.error();
+  Result<bool> done = begin_.record(stream);
+  if (done) done = work();
+  if (done) done = end_.record(stream);
+  release();
+  if (const auto finished = stream.synchronize(); !finished) return finished.error();
+  if (!done) return done.error();
+  return end_.since(begin_);
+}
+
+Result<core::Duration> GpuTimer::time_both(const Streams& streams, const Enqueue& work) {
+  if (const auto held = hold(streams.first); !held) return held.error();
+  Result<bool> done = begin_.record(streams.first);
+  if (done) done = wait_event(streams.second, begin_);
+  if (done) done = work();
+  if (done) done = streams.joined.record(streams.second);
+  if (done) done = wait_event(streams.first, streams.joined);
+  if (done) done = end_.record(streams.first);
+  release();
+  for (const Stream* stream : {&streams.second, &streams.first})
+    if (const auto finished = stream->synchronize(); !finished) return finished.error();
+  if (!done) return done.error();
+  return end_.since(begin_);
+}
+
+}  // namespace comm_probe::measure

@@ -1,0 +1,203 @@
+// What the host pays to start work on a GPU, and what the GPU pays between two pieces of it.
+#include <fmt/format.h>
+
+#include "measure/clock.h"
+#include "measure/link/gpu_phases.h"
+
+namespace comm_probe::measure {
+namespace {
+
+using core::Result;
+using cuda::Event;
+using cuda::Graph;
+using cuda::Stream;
+
+constexpr int kAtOnce = 200;  // fewer than a held stream takes
+constexpr int kOneByOne = 100;
+constexpr int kKernelsInGraph = 64;
+
+struct Launches {
+  GpuBench& bench;
+  int gpu;
+  Stream stream;
+  Stream second;
+  GpuTimer timer;
+  cuda::Module module;
+  cuda::FunctionHandle empty;
+};
+
+Result<bool> launch_empty(const Launches& launches, const Stream& stream) {
+  return cuda::launch(launches.empty, {}, stream, {});
+}
+
+Result<bool> repeat(int times, const Enqueue& one) {
+  for (int i = 0; i < times; ++i)
+    if (const auto done = one(); !done) return done;
+  return true;
+}
+
+void add(Launches& launches, const char* name, const char* what, const Summary& seconds) {
+  launches.bench.found.costs.push_back(
+      {.name = name, .what = what, .gpu = launches.gpu, .seconds = seconds});
+}
+
+struct Timed {
+  const char* name;
+  const char* what;
+  int times;
+};
+
+// The host's time for `times` calls in a row; their end is waited for outside of it.
+Result<bool> time_calls(Launches& launches, const Timed& timed, const Enqueue& one) {
+  const auto seconds = sampled(launches.bench.plan.samples, [&]() -> Result<double> {
+    const double begin = now_seconds();
+    const auto done = repeat(timed.times, one);
+    const double spent = (now_seconds() - begin) / timed.times;
+    if (!done) return done.error();
+    for (const Stream* stream : {&launches.stream, &launches.second})
+      if (const auto end = stream->synchronize(); !end) return end.error();
+    return spent;
+  });
+  if (!seconds) return seconds.error();
+  add(launches, timed.name, timed.what, *seconds);
+  return true;
+}
+
+// The GPU's time for what `all` puts on the stream, divided by `times`.
+Result<bool> time_on_gpu(Launches& launches, const Timed& timed, const Enqueue& all) {
+  const auto seconds = sampled(launches.bench.plan.samples, [&]() -> Result<double> {
+    const auto time = launches.timer.time(launches.stream, all);
+    if (!time) return time.error();
+    return time->in_seconds() / timed.times;
+  });
+  if (!seconds) return seconds.error();
+  add(launches, timed.name, timed.what, *seconds);
+  return true;
+}
+
+Result<bool> time_launches(Launches& launches) {
+  const Enqueue one = [&] { return launch_empty(launches, launches.stream); };
+  auto done =
+      time_calls(launches, {"launch", "host: an empty kernel, call after call", kAtOnce}, one);
+  if (done)
+    done = time_calls(
+        launches,
+        {"launch + synchronize", "host: an empty kernel until its end is seen", kOneByOne},
+        [&]() -> Result<bool> {
+          if (const auto launched = one(); !launched) return launched;
+          return launches.stream.synchronize();
+        });
+  if (done)
+    done =
+        time_on_gpu(launches, {"kernel after kernel", "GPU: empty kernels in a row, each", kAtOnce},
+                    [&] { return repeat(kAtOnce, one); });
+  return done;
+}
+
+Result<Graph> graph_of(const Launches& launches, int kernels) {
+  if (const auto begun = Graph::begin_capture(launches.stream); !begun) return begun.error();
+  const auto put = repeat(kernels, [&] { return launch_empty(launches, launches.stream); });
+  auto graph = Graph::end_capture(launches.stream);
+  if (!put) return put.error();
+  return graph;
+}
+
+Result<bool> time_graphs(Launches& launches) {
+  const auto single = graph_of(launches, 1), many = graph_of(launches, kKernelsInGraph);
+  if (!single) return single.error();
+  if (!many) return many.error();
+  auto done = time_calls(
+      launches, {"graph launch", "host: a graph of one empty kernel, call after call", kOneByOne},
+      [&] { return single->launch(launches.stream); });
+  if (done)
+    done = time_calls(launches,
+                      {"graph launch + synchronize",
+                       "host: a graph of one empty kernel until its end is seen", kOneByOne},
+                      [&]() -> Result<bool> {
+                        if (const auto put = single->launch(launches.stream); !put) return put;
+                        return launches.stream.synchronize();
+                      });
+  if (done)
+    done = time_calls(launches,
+                      {"graph of 64 + synchronize",
+                       "host: a graph of 64 empty kernels until its end is seen", kOneByOne / 4},
+                      [&]() -> Result<bool> {
+                        if (const auto put = many->launch(launches.stream); !put) return put;
+                        return launches.stream.synchronize();
+                      });
+  if (done)
+    done = time_on_gpu(
+        launches,
+        {"kernel after kernel in a graph", "GPU: empty kernels of a graph, each", kKernelsInGraph},
+        [&] { return many->launch(launches.stream); });
+  return done;
+}
+
+Result<bool> wait_event(const Stream& stream, const Event& event) {
+  if (const auto status = cuda::driver().cuStreamWaitEvent(stream.handle(), event.handle(), 0);
+      !status)
+    return status.error();
+  return true;
+}
+
+// Kernel, event, other stream, kernel, event, and back: `hops` of them.
+Result<bool> hop(const Launches& launches, const Event& event, int hops) {
+  const Stream* here = &launches.stream;
+  const Stream* there = &launches.second;
+  for (int i = 0; i < hops; ++i) {
+    auto done = launch_empty(launches, *here);
+    if (done) done = event.record(*here);
+    if (done) done = wait_event(*there, event);
+    if (!done) return done;
+    std::swap(here, there);
+  }
+  return true;  // an even number of hops ends where it began
+}
+
+Result<bool> time_events(Launches& launches) {
+  const auto event = Event::make(cuda::kEventDisableTiming);
+  if (!event) return event.error();
+  auto done = time_calls(launches, {"event record", "host: call after call", kAtOnce},
+                         [&] { return event->record(launches.stream); });
+  if (done)
+    done = time_calls(launches, {"stream wait event", "host: call after call", kAtOnce},
+                      [&] { return wait_event(launches.second, *event); });
+  if (done)
+    done = time_calls(launches,
+                      {"event record + synchronize", "host: until the event is seen", kOneByOne},
+                      [&]() -> Result<bool> {
+                        if (const auto put = event->record(launches.stream); !put) return put;
+                        return event->synchronize();
+                      });
+  constexpr int kHops = 50;
+  if (done)
+    done = time_on_gpu(
+        launches,
+        {"stream to stream", "GPU: an empty kernel, an event, the other stream waits; each", kHops},
+        [&] { return hop(launches, *event, kHops); });
+  return done;
+}
+
+}  // namespace
+
+Result<bool> measure_launches(GpuBench& bench, int gpu) {
+  bench.progress(fmt::format("launches on GPU {}", gpu));
+  auto stream = Stream::make(), second = Stream::make();
+  if (!stream) return stream.error();
+  if (!second) return second.error();
+  auto timer = GpuTimer::make();
+  if (!timer) return timer.error();
+  auto module = cuda::Module::load("probe");
+  if (!module) return module.error();
+  const auto empty = module->function("empty");
+  if (!empty) return empty.error();
+  Launches launches{
+      bench, gpu, std::move(*stream), std::move(*second), std::move(*timer), std::move(*module),
+      *empty};
+  auto done = time_launches(launches);
+  if (done) done = time_graphs(launches);
+  if (done) done = time_events(launches);
+  return done;
+}
+
+}  // namespace comm_probe::measure

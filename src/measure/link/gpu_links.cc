@@ -1,0 +1,249 @@
+#include "measure/link/gpu_links.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/finding_table.h"
+#include "measure/clock.h"
+#include "measure/link/gpu_phases.h"
+
+namespace comm_probe::measure {
+namespace {
+
+using core::Bytes;
+using core::Result;
+
+// name, value, applies when
+constexpr double kShareOfHostMemory = 16;  // four buffers of the largest size leave 3/4 alone
+constexpr double kShareOfGpuMemory = 8;
+constexpr double kBlockSeconds = 2e-3;  // a block of repetitions; the clock costs 50 ns
+constexpr std::uint64_t kMegabyte = 1 << 20;
+
+// The largest copy: a power of two that the memory of host and GPUs allows.
+Result<Bytes> largest_copy(const topology::HostTopology& host, const GpuPlan& plan,
+                           const std::vector<cuda::Context>& contexts) {
+  double most = plan.largest.count();
+  if (host.memory) most = std::min(most, host.memory->count() / kShareOfHostMemory);
+  for (const cuda::Context& context : contexts) {
+    if (const auto bound = context.bind(); !bound) return bound.error();
+    std::size_t free = 0, all = 0;
+    if (const auto status = cuda::driver().cuMemGetInfo_v2(&free, &all); !status)
+      return status.error();
+    most = std::min(most, static_cast<double>(free) / kShareOfGpuMemory);
+  }
+  if (most < kMegabyte)
+    return core::missing_error("less than 8 MiB of GPU memory are free",
+                               "nvidia-smi shows who uses it");
+  return Bytes::of(std::exp2(std::floor(std::log2(most))));
+}
+
+// CPUs of the NUMA node that a PCI function stands at, as far as this process may use them.
+std::vector<int> cpus_near(const topology::HostTopology& host, const std::string& bus_id) {
+  const auto device =
+      std::find_if(host.devices.begin(), host.devices.end(),
+                   [&](const topology::PciDevice& each) { return each.address == bus_id; });
+  if (device == host.devices.end() || !device->numa_node) return {};
+  const auto node =
+      std::find_if(host.nodes.begin(), host.nodes.end(),
+                   [&](const topology::NumaNode& each) { return each.id == *device->numa_node; });
+  if (node == host.nodes.end()) return {};
+  std::vector<int> cpus;
+  for (const int cpu : node->cpus)
+    if (std::find(host.allowed.begin(), host.allowed.end(), cpu) != host.allowed.end())
+      cpus.push_back(cpu);
+  return cpus;
+}
+
+// Keeps the calling thread on some CPUs; pinned memory comes from their node.
+class Nearness {
+ public:
+  Nearness() { is_known_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0; }
+  ~Nearness() {
+    if (is_known_) ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+  Nearness(const Nearness&) = delete;
+  Nearness& operator=(const Nearness&) = delete;
+
+  void move_to(const std::vector<int>& cpus) {
+    if (!is_known_) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus)
+      if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+    ::sched_setaffinity(0, sizeof set, cpus.empty() ? &before_ : &set);  // a wish
+  }
+
+ private:
+  cpu_set_t before_;
+  bool is_known_ = false;
+};
+
+GpuDevice describe(const cuda::Context& context, const topology::HostTopology& host) {
+  GpuDevice device{.index = context.device(), .name = context.name(), .bus_id = context.bus_id()};
+  device.sm = context.attribute(cuda::kComputeMajor) * 10 + context.attribute(cuda::kComputeMinor);
+  device.copy_engines = context.attribute(cuda::kCopyEngines);
+  device.gpu_direct = context.attribute(cuda::kGpuDirectRdma) != 0;
+  device.cpus = cpus_near(host, device.bus_id);
+  return device;
+}
+
+std::vector<GpuPeer> peers_of(const std::vector<cuda::Context>& contexts) {
+  std::vector<GpuPeer> peers;
+  const auto& api = cuda::driver();
+  for (const auto& from : contexts)
+    for (const auto& to : contexts) {
+      if (&from == &to) continue;
+      int direct = 0, atomics = 0;
+      api.cuDeviceCanAccessPeer(&direct, from.device(), to.device());
+      api.cuDeviceGetP2PAttribute(&atomics, cuda::kP2PNativeAtomics, from.device(), to.device());
+      peers.push_back({static_cast<int>(&from - contexts.data()),
+                       static_cast<int>(&to - contexts.data()), direct != 0, atomics != 0});
+    }
+  return peers;
+}
+
+Result<std::vector<cuda::Context>> open_all() {
+  const auto driver = cuda::Driver::get();
+  if (!driver) return driver.error();
+  std::vector<cuda::Context> contexts;
+  for (int i = 0; i < (*driver)->devices(); ++i) {
+    auto context = cuda::Context::open(i);
+    if (!context) return context.error();
+    contexts.push_back(std::move(*context));
+  }
+  return contexts;
+}
+
+// What fails leaves the rest alone.
+void note(GpuBench& bench, const std::string& part, const Result<bool>& done) {
+  if (done) return;
+  bench.found.caveats.push_back(
+      core::make_caveat("link.gpu-part-unmeasured", part, done.error().message, true));
+}
+
+void measure_gpu(GpuBench& bench, int gpu, Result<IpcPeer>& second_process) {
+  if (const auto bound = bench.contexts[static_cast<std::size_t>(gpu)].bind(); !bound)
+    return note(bench, fmt::format("GPU {}", gpu), bound);
+  const auto part = [gpu](const char* what) { return fmt::format("GPU {}: {}", gpu, what); };
+  if (bench.plan.with_host) {
+    note(bench, part("copies between host and GPU"), measure_host_copies(bench, gpu));
+    note(bench, part("loads from host memory"), measure_host_loads(bench, gpu));
+    note(bench, part("launches, graphs and events"), measure_launches(bench, gpu));
+    if (gpu == 0) note(bench, "registration of host memory", measure_registration(bench, gpu));
+    probe_dma_buf(bench, gpu);
+  }
+  if (!bench.plan.with_peers) return;
+  note(bench, part("copies inside the GPU"), measure_inside(bench, gpu));
+  if (gpu != 0) return;
+  Result<bool> shared = true;
+  if (!second_process) shared = second_process.error();
+  if (shared) shared = measure_ipc(bench, gpu, *second_process);
+  note(bench, "sharing of GPU memory between processes", shared);
+}
+
+}  // namespace
+
+Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const GpuPlan& asked,
+                                   const Progress& progress) {
+  const double begin = now_seconds();
+  GpuPlan plan = asked;
+  if (plan.is_quick) {
+    plan.copies = std::min(plan.copies, 4);
+    plan.samples = std::min(plan.samples, 3);
+  }
+  auto second_process = IpcPeer::start();
+  auto contexts = open_all();
+  if (!contexts) return contexts.error();
+  const auto largest = largest_copy(host, plan, *contexts);
+  if (!largest) return largest.error();
+  GpuLinks found;
+  found.driver = cuda::driver().version_text();
+  for (const cuda::Context& context : *contexts) found.devices.push_back(describe(context, host));
+  found.peers = peers_of(*contexts);
+  GpuBench bench{plan, progress, *contexts, *largest, found};
+  Nearness nearness;
+  for (std::size_t gpu = 0; gpu < contexts->size(); ++gpu) {
+    nearness.move_to(found.devices[gpu].cpus);
+    measure_gpu(bench, static_cast<int>(gpu), second_process);
+  }
+  if (plan.with_peers && contexts->size() > 1)
+    note(bench, "copies between GPUs", measure_peers(bench));
+  found.took = core::Duration::from_seconds(now_seconds() - begin);
+  return found;
+}
+
+Result<Summary> sampled(int samples, const std::function<Result<double>()>& sample) {
+  std::vector<double> values;
+  for (int i = 0; i <= samples; ++i) {
+    const auto value = sample();
+    if (!value) return value.error();
+    if (i > 0) values.push_back(*value);
+  }
+  return summarize(std::move(values));
+}
+
+core::Sourced<core::Bandwidth> rate_of(Bytes moved, const Summary& seconds,
+                                       const std::string& how) {
+  const double rate = seconds.median > 0 ? moved.count() / seconds.median : 0;
+  return {core::Bandwidth::from_bytes_per_second(rate), core::Basis::kMeasured, how};
+}
+
+int repetitions_for(double seconds, int most) {
+  if (seconds <= 0) return most;
+  return std::clamp(static_cast<int>(kBlockSeconds / seconds), 1, most);
+}
+
+const char* gpu_link_kind_name(GpuLinkKind kind) {
+  switch (kind) {
+    case GpuLinkKind::kHostToDevice:
+      return "host to GPU";
+    case GpuLinkKind::kDeviceToHost:
+      return "GPU to host";
+    case GpuLinkKind::kHostBothWays:
+      return "both ways";
+    case GpuLinkKind::kLocalCopy:
+      return "local copy";
+    case GpuLinkKind::kPeerWrite:
+      return "write";
+    case GpuLinkKind::kPeerRead:
+      return "read";
+    case GpuLinkKind::kPeerBothWays:
+      return "both ways";
+    case GpuLinkKind::kCopyLatency:
+      return "16-byte copy";
+    case GpuLinkKind::kLoadLatency:
+      return "load";
+    case GpuLinkKind::kStoreLatency:
+      return "store";
+  }
+  return "?";
+}
+
+std::string GpuLink::name() const {
+  const std::string own = fmt::format("GPU {}", gpu);
+  const std::string other = peer ? fmt::format("GPU {}", *peer) : "host";
+  if (peer && *peer == gpu) return own;
+  if (kind == GpuLinkKind::kHostToDevice) return other + " -> " + own;
+  if (kind == GpuLinkKind::kHostBothWays || kind == GpuLinkKind::kPeerBothWays ||
+      kind == GpuLinkKind::kStoreLatency)
+    return peer ? own + " - " + other : other + " - " + own;
+  if (kind == GpuLinkKind::kLoadLatency) return own + " <- " + other;
+  return own + " -> " + other;
+}
+
+const GpuLink* GpuLinks::find(GpuLinkKind kind, int gpu, HostMemory memory) const {
+  for (const GpuLink& link : links)
+    if (link.kind == kind && link.gpu == gpu && link.memory == memory) return &link;
+  return nullptr;
+}
+
+const GpuCost* GpuLinks::cost(const std::string& name, int gpu) const {
+  for (const GpuCost& cost : costs)
+    if (cost.name == name && cost.gpu == gpu) return &cost;
+  return nullptr;
+}
+
+}  // namespace comm_probe::measure
