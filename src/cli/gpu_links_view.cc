@@ -111,8 +111,11 @@ std::string rate_text(const std::optional<core::Sourced<core::Bandwidth>>& rate)
 std::string how_text(const GpuLink& link) {
   if (link.memory != measure::HostMemory::kNone) return memory_name(link.memory);
   if (link.peer_mode == measure::PeerMode::kThroughHost) return "through host";
-  return mover_name(link.mover);
+  return link.mover == measure::Mover::kKernel ? "kernel" : "engine";
 }
+
+// With more GPUs a line per link is for --explain, and the page shows a line per kind of links.
+constexpr std::size_t kMostInFull = 2;
 
 core::Table links_table(const GpuLinks& links, const std::optional<Survey>& survey) {
   using Align = core::Column::Align;
@@ -142,13 +145,27 @@ core::Table costs_table(const GpuLinks& links) {
   using Align = core::Column::Align;
   core::Table table{
       {{"cost", Align::kLeft}, {"size"}, {"time"}, {"spread"}, {"what", Align::kLeft, 4}}, {}};
-  for (const GpuCost& cost : links.costs)
+  for (const GpuCost& cost : links.costs) {
+    if (links.devices.size() > kMostInFull && cost.gpu != 0) continue;  // --json has all
     table.rows.push_back(
         {links.devices.size() > 1 ? fmt::format("GPU {}: {}", cost.gpu, cost.name) : cost.name,
          cost.bytes ? core::format_bytes(*cost.bytes) : "",
          core::format_duration(core::Duration::from_seconds(cost.seconds.median)),
          spread_text(cost.seconds), cost.what});
+  }
   return table;
+}
+
+// "Pinning host memory costs 9.7 us and 110 ms per GiB (0.42 us per page of 4 KiB)."
+std::string pinning_text(const measure::GpuLine& line) {
+  if (!line.beta) return "";
+  const auto of = [&line](core::Bytes bytes) {
+    return core::format_duration(bytes / line.beta->value);
+  };
+  const std::string fixed =
+      line.alpha ? core::format_duration(line.alpha->value) + " and " : std::string();
+  return fmt::format("Pinning host memory costs {}{} per GiB ({} per page of 4 KiB).", fixed,
+                     of(core::Bytes::of(std::uint64_t{1} << 30)), of(core::Bytes::of(4096)));
 }
 
 std::string device_text(const GpuDevice& device) {
@@ -194,11 +211,17 @@ Json gpu_links_json(const GpuLinks& links, const std::optional<Survey>& survey) 
 }
 
 Json gpus_json(const GpuLinks& links) {
-  Json json = {{"driver_cuda", links.driver},
-               {"took_s", core::json_number(links.took.in_seconds())},
-               {"devices", Json::array()},
-               {"costs", Json::array()},
-               {"peers", Json::array()}};
+  Json json = {
+      {"driver_cuda", links.driver},
+      {"took_s", core::json_number(links.took.in_seconds())},
+      {"pinning",
+       {{"alpha_us",
+         links.pinning.alpha ? core::json_number(links.pinning.alpha->value.in_us()) : Json()},
+        {"beta_GBps",
+         links.pinning.beta ? core::json_number(links.pinning.beta->value.in_GBps()) : Json()}}},
+      {"devices", Json::array()},
+      {"costs", Json::array()},
+      {"peers", Json::array()}};
   for (const GpuDevice& device : links.devices) json["devices"].push_back(device_json(device));
   for (const GpuCost& cost : links.costs) json["costs"].push_back(cost_json(cost));
   for (const measure::GpuPeer& peer : links.peers)
@@ -211,21 +234,32 @@ Json gpus_json(const GpuLinks& links) {
 
 std::vector<core::Block> gpu_link_blocks(const GpuLinks& links,
                                          const std::optional<Survey>& survey) {
+  const bool is_in_full = links.devices.size() <= kMostInFull;
   std::vector<core::Block> blocks = {core::Heading{"GPUs"}, devices_block(links),
-                                     core::Heading{"Links of the GPUs"},
-                                     links_table(links, survey)};
+                                     core::Heading{"Links of the GPUs"}};
+  if (is_in_full)
+    blocks.emplace_back(links_table(links, survey));
+  else
+    blocks.emplace_back(link_matrices_table(diagnose::link_test_of(links)));
   blocks.emplace_back(core::Paragraph{explanation(links)});
   if (!links.costs.empty()) {
     blocks.emplace_back(core::Heading{"What starting work and sharing memory costs"});
     blocks.emplace_back(costs_table(links));
+    if (const std::string pinning = pinning_text(links.pinning); !pinning.empty())
+      blocks.emplace_back(core::Paragraph{pinning});
   }
   blocks.emplace_back(
       core::Paragraph{fmt::format("Measured in {}.", core::format_duration(links.took))});
   return blocks;
 }
 
-std::vector<core::Block> gpu_link_details(const GpuLinks& links) {
+std::vector<core::Block> gpu_link_details(const GpuLinks& links,
+                                          const std::optional<Survey>& survey) {
   std::vector<core::Block> blocks;
+  if (links.devices.size() > kMostInFull) {
+    blocks.emplace_back(core::Heading{"Every link"});
+    blocks.emplace_back(links_table(links, survey));
+  }
   for (const GpuLink& link : links.links) {
     if (link.points.empty()) continue;
     blocks.emplace_back(core::Heading{fmt::format("{}, {}", link.name(), how_text(link))});

@@ -19,6 +19,7 @@ core::Json gpus_json(const measure::GpuLinks& links);
 std::vector<core::Block> gpu_link_blocks(const measure::GpuLinks& links,
                                          const std::optional<topology::Survey>& survey);
 // Every size of every copy, every matrix in full (--explain).
-std::vector<core::Block> gpu_link_details(const measure::GpuLinks& links);
+std::vector<core::Block> gpu_link_details(const measure::GpuLinks& links,
+                                          const std::optional<topology::Survey>& survey);
 
 }  // namespace comm_probe::cli

@@ -139,7 +139,8 @@ void add_gpus(const Measured& measured, core::Document& document) {
   add_judgement(diagnose::judge_gpu_links(gpus, measured.survey), document);
   for (auto& block : gpu_link_blocks(gpus, measured.survey))
     document.body.push_back(std::move(block));
-  for (auto& block : gpu_link_details(gpus)) document.details.push_back(std::move(block));
+  for (auto& block : gpu_link_details(gpus, measured.survey))
+    document.details.push_back(std::move(block));
 }
 
 core::Document document_of(const topology::HostTopology& host, const Measured& measured) {

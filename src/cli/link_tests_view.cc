@@ -153,23 +153,6 @@ double median(std::vector<double> figures) {
   return diagnose::typical_of(std::move(figures), diagnose::Middle::kUpper).median;
 }
 
-core::Table matrices_table(const LinkTest& test) {
-  core::Table table;
-  table.columns = {left("matrix"), right("devices", 6), right("median"), right("least"),
-                   left("at", 7),  right("most"),       right("unit"),   right("inside", 6)};
-  for (const LinkMatrix& matrix : test.matrices) {
-    const Spread spread = spread_of(matrix);
-    if (matrix.kind == curve::MatrixKind::kConnectivity || spread.between.empty()) continue;
-    const auto [least, most] = std::minmax_element(spread.between.begin(), spread.between.end());
-    table.rows.push_back(
-        {matrix.name.empty() ? matrix.title : matrix.name, std::to_string(matrix.columns.size()),
-         format_number(median(spread.between)), format_number(*least), spread.lowest_at,
-         format_number(*most), curve::cell_unit_name(matrix.unit),
-         spread.inside.empty() ? "" : format_number(median(spread.inside))});
-  }
-  return table;
-}
-
 core::Table full_matrix(const LinkMatrix& matrix) {
   core::Table table;
   table.columns = {right("")};
@@ -185,7 +168,7 @@ core::Table full_matrix(const LinkMatrix& matrix) {
 
 void add_results(std::vector<Block>& blocks, const LinkTest& test) {
   if (!test.matrices.empty()) {
-    const core::Table table = matrices_table(test);
+    const core::Table table = link_matrices_table(test);
     if (!table.rows.empty()) blocks.emplace_back(table);
   }
   if (test.rows.empty()) return;
@@ -237,6 +220,23 @@ core::Table overview(const Tests& tests) {
 }
 
 }  // namespace
+
+core::Table link_matrices_table(const LinkTest& test) {
+  core::Table table;
+  table.columns = {left("matrix"), right("devices", 6), right("median"), right("least"),
+                   left("at", 7),  right("most"),       right("unit"),   right("inside", 6)};
+  for (const LinkMatrix& matrix : test.matrices) {
+    const Spread spread = spread_of(matrix);
+    if (matrix.kind == curve::MatrixKind::kConnectivity || spread.between.empty()) continue;
+    const auto [least, most] = std::minmax_element(spread.between.begin(), spread.between.end());
+    table.rows.push_back(
+        {matrix.name.empty() ? matrix.title : matrix.name, std::to_string(matrix.columns.size()),
+         format_number(median(spread.between)), format_number(*least), spread.lowest_at,
+         format_number(*most), curve::cell_unit_name(matrix.unit),
+         spread.inside.empty() ? "" : format_number(median(spread.inside))});
+  }
+  return table;
+}
 
 std::vector<Block> link_test_blocks(const Tests& tests) {
   std::vector<Block> blocks;

@@ -18,4 +18,7 @@ std::vector<core::Block> link_test_blocks(const std::vector<const curve::LinkTes
 // Every matrix in full (--explain).
 std::vector<core::Block> link_test_details(const std::vector<const curve::LinkTest*>& tests);
 
+// A line per matrix: median, least, most.
+core::Table link_matrices_table(const curve::LinkTest& test);
+
 }  // namespace comm_probe::cli

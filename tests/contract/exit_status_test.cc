@@ -82,7 +82,7 @@ TEST(ExitStatus, ThreeForWhatALaterReleaseWillHave) {
       {"topo", "show", "--html", "topo.html"},
       {"calc", "all_reduce", "-n", "8", "-s", "1GB", "--alpha", "1us", "--beta", "1GB/s", "--html",
        "x.html"},
-      {"link", "--only", "pcie"}};
+      {"link", "--peer", "node07"}};
   for (const auto& words : later) {
     const BinaryRun run = run_binary(words);
     EXPECT_EQ(run.status, 3) << run;

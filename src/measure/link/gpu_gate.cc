@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 
+#include "measure/clock.h"
+
 namespace comm_probe::measure {
 namespace {
 
@@ -76,6 +78,19 @@ Result<core::Duration> GpuTimer::time_both(const Streams& streams, const Enqueue
     if (const auto finished = stream->synchronize(); !finished) return finished.error();
   if (!done) return done.error();
   return end_.since(begin_);
+}
+
+Result<core::Duration> GpuTimer::time_host(const Stream& stream, const Enqueue& before,
+                                           const Enqueue& work) {
+  if (const auto held = hold(stream); !held) return held.error();
+  Result<bool> done = before();
+  const double begin = now_seconds();
+  if (done) done = work();
+  const double spent = now_seconds() - begin;
+  release();
+  if (const auto finished = stream.synchronize(); !finished) return finished.error();
+  if (!done) return done.error();
+  return core::Duration::from_seconds(spent);
 }
 
 }  // namespace comm_probe::measure

@@ -30,6 +30,9 @@ class GpuTimer {
     const cuda::Event& joined;
   };
   core::Result<core::Duration> time_both(const Streams& streams, const Enqueue& work);
+  // What the host takes for `work` while the stream is busy with what `before` put on it.
+  core::Result<core::Duration> time_host(const cuda::Stream& stream, const Enqueue& before,
+                                         const Enqueue& work);
   bool is_held() const { return hold_ != nullptr; }
 
  private:

@@ -7,7 +7,6 @@
 
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
-#include "model/fit.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -98,18 +97,6 @@ Result<std::vector<GpuPoint>> by_size(GpuLinkKind kind, const Copies& copies, st
   return points;
 }
 
-void fit(GpuLink& link) {
-  std::vector<model::FitPoint> points;
-  for (const GpuPoint& point : link.points)
-    points.push_back({point.bytes, core::Duration::from_seconds(point.seconds.median)});
-  const auto line = model::fit_line(points, {});
-  if (!line) return;
-  const std::string how = fmt::format(
-      "line through {} sizes, one copy and its end as the host waits for it", points.size());
-  if (line->latency_known) link.alpha = {line->alpha, core::Basis::kMeasured, how};
-  if (line->beta_known) link.beta = {line->beta, core::Basis::kMeasured, how};
-}
-
 Result<bool> one_way(Copies& copies, GpuLinkKind kind, HostMemory memory, std::byte* host) {
   const GpuPlan& plan = copies.bench.plan;
   GpuLink link{.kind = kind, .memory = memory, .gpu = copies.gpu, .bytes = copies.bench.largest};
@@ -118,7 +105,9 @@ Result<bool> one_way(Copies& copies, GpuLinkKind kind, HostMemory memory, std::b
   auto points = by_size(kind, copies, host);
   if (!points) return points.error();
   link.points = std::move(*points);
-  fit(link);
+  const GpuLine line = line_through(link.points, "one copy and its end as the host waits for it");
+  link.alpha = line.alpha;
+  link.beta = line.beta;
   // A copy of pageable memory returns to the host when it is done: it cannot be queued.
   const bool is_queued = memory == HostMemory::kPinned;
   const auto seconds = sampled(plan.samples, [&]() -> Result<double> {

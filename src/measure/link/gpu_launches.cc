@@ -3,6 +3,7 @@
 
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
+#include "measure/link/nearness.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -12,6 +13,8 @@ using cuda::Event;
 using cuda::Graph;
 using cuda::Stream;
 
+// Blocks of well below a millisecond: a median over more of them is steady.
+constexpr int kSamplesFactor = 9;
 constexpr int kAtOnce = 200;  // fewer than a held stream takes
 constexpr int kOneByOne = 100;
 constexpr int kKernelsInGraph = 64;
@@ -49,14 +52,33 @@ struct Timed {
 
 // The host's time for `times` calls in a row; their end is waited for outside of it.
 Result<bool> time_calls(Launches& launches, const Timed& timed, const Enqueue& one) {
-  const auto seconds = sampled(launches.bench.plan.samples, [&]() -> Result<double> {
-    const double begin = now_seconds();
-    const auto done = repeat(timed.times, one);
-    const double spent = (now_seconds() - begin) / timed.times;
-    if (!done) return done.error();
-    for (const Stream* stream : {&launches.stream, &launches.second})
-      if (const auto end = stream->synchronize(); !end) return end.error();
-    return spent;
+  const auto seconds =
+      sampled(launches.bench.plan.samples * kSamplesFactor, [&]() -> Result<double> {
+        const double begin = now_seconds();
+        const auto done = repeat(timed.times, one);
+        const double spent = (now_seconds() - begin) / timed.times;
+        if (!done) return done.error();
+        for (const Stream* stream : {&launches.stream, &launches.second})
+          if (const auto end = stream->synchronize(); !end) return end.error();
+        return spent;
+      });
+  if (!seconds) return seconds.error();
+  add(launches, timed.name, timed.what, *seconds);
+  return true;
+}
+
+// The host's time for `times` calls in a row while the first stream has not come to `event` yet:
+// one that has happened costs the driver less.
+Result<bool> time_calls_while_busy(Launches& launches, const Timed& timed, const Event& event,
+                                   const Enqueue& one) {
+  const int samples = launches.bench.plan.samples * kSamplesFactor;
+  const auto seconds = sampled(samples, [&]() -> Result<double> {
+    const auto time = launches.timer.time_host(
+        launches.stream, [&] { return event.record(launches.stream); },
+        [&] { return repeat(timed.times, one); });
+    if (!time) return time.error();
+    if (const auto end = launches.second.synchronize(); !end) return end.error();
+    return time->in_seconds() / timed.times;
   });
   if (!seconds) return seconds.error();
   add(launches, timed.name, timed.what, *seconds);
@@ -78,18 +100,16 @@ Result<bool> time_on_gpu(Launches& launches, const Timed& timed, const Enqueue& 
 Result<bool> time_launches(Launches& launches) {
   const Enqueue one = [&] { return launch_empty(launches, launches.stream); };
   auto done =
-      time_calls(launches, {"launch", "host: an empty kernel, call after call", kAtOnce}, one);
+      time_calls(launches, {"launch", "host, an empty kernel, call after call", kAtOnce}, one);
   if (done)
-    done = time_calls(
-        launches,
-        {"launch + synchronize", "host: an empty kernel until its end is seen", kOneByOne},
-        [&]() -> Result<bool> {
-          if (const auto launched = one(); !launched) return launched;
-          return launches.stream.synchronize();
-        });
+    done = time_calls(launches, {"launch + synchronize", "host, until its end is seen", kOneByOne},
+                      [&]() -> Result<bool> {
+                        if (const auto launched = one(); !launched) return launched;
+                        return launches.stream.synchronize();
+                      });
   if (done)
     done =
-        time_on_gpu(launches, {"kernel after kernel", "GPU: empty kernels in a row, each", kAtOnce},
+        time_on_gpu(launches, {"kernel after kernel", "GPU, empty kernels in a row, each", kAtOnce},
                     [&] { return repeat(kAtOnce, one); });
   return done;
 }
@@ -106,30 +126,28 @@ Result<bool> time_graphs(Launches& launches) {
   const auto single = graph_of(launches, 1), many = graph_of(launches, kKernelsInGraph);
   if (!single) return single.error();
   if (!many) return many.error();
-  auto done = time_calls(
-      launches, {"graph launch", "host: a graph of one empty kernel, call after call", kOneByOne},
-      [&] { return single->launch(launches.stream); });
+  auto done =
+      time_calls(launches, {"graph launch", "host, one empty kernel, call after call", kOneByOne},
+                 [&] { return single->launch(launches.stream); });
   if (done)
-    done = time_calls(launches,
-                      {"graph launch + synchronize",
-                       "host: a graph of one empty kernel until its end is seen", kOneByOne},
-                      [&]() -> Result<bool> {
-                        if (const auto put = single->launch(launches.stream); !put) return put;
-                        return launches.stream.synchronize();
-                      });
+    done = time_calls(
+        launches, {"graph launch + synchronize", "host, one empty kernel, to its end", kOneByOne},
+        [&]() -> Result<bool> {
+          if (const auto put = single->launch(launches.stream); !put) return put;
+          return launches.stream.synchronize();
+        });
   if (done)
-    done = time_calls(launches,
-                      {"graph of 64 + synchronize",
-                       "host: a graph of 64 empty kernels until its end is seen", kOneByOne / 4},
-                      [&]() -> Result<bool> {
-                        if (const auto put = many->launch(launches.stream); !put) return put;
-                        return launches.stream.synchronize();
-                      });
-  if (done)
-    done = time_on_gpu(
+    done = time_calls(
         launches,
-        {"kernel after kernel in a graph", "GPU: empty kernels of a graph, each", kKernelsInGraph},
-        [&] { return many->launch(launches.stream); });
+        {"graph of 64 + synchronize", "host, 64 empty kernels, to their end", kOneByOne / 4},
+        [&]() -> Result<bool> {
+          if (const auto put = many->launch(launches.stream); !put) return put;
+          return launches.stream.synchronize();
+        });
+  if (done)
+    done = time_on_gpu(launches,
+                       {"kernels in a graph", "GPU, 64 empty kernels, each", kKernelsInGraph},
+                       [&] { return many->launch(launches.stream); });
   return done;
 }
 
@@ -157,24 +175,25 @@ Result<bool> hop(const Launches& launches, const Event& event, int hops) {
 Result<bool> time_events(Launches& launches) {
   const auto event = Event::make(cuda::kEventDisableTiming);
   if (!event) return event.error();
-  auto done = time_calls(launches, {"event record", "host: call after call", kAtOnce},
-                         [&] { return event->record(launches.stream); });
+  auto done = time_calls_while_busy(launches, {"event record", "host, call after call", kAtOnce},
+                                    *event, [&] { return event->record(launches.stream); });
   if (done)
-    done = time_calls(launches, {"stream wait event", "host: call after call", kAtOnce},
-                      [&] { return wait_event(launches.second, *event); });
+    done = time_calls_while_busy(launches, {"stream wait event", "host, call after call", kAtOnce},
+                                 *event, [&] { return wait_event(launches.second, *event); });
   if (done)
-    done = time_calls(launches,
-                      {"event record + synchronize", "host: until the event is seen", kOneByOne},
-                      [&]() -> Result<bool> {
-                        if (const auto put = event->record(launches.stream); !put) return put;
-                        return event->synchronize();
-                      });
+    done = time_calls(
+        launches, {"launch + event synchronize", "host, event behind the kernel seen", kOneByOne},
+        [&]() -> Result<bool> {
+          auto put = launch_empty(launches, launches.stream);
+          if (put) put = event->record(launches.stream);
+          if (!put) return put;
+          return event->synchronize();
+        });
   constexpr int kHops = 50;
   if (done)
-    done = time_on_gpu(
-        launches,
-        {"stream to stream", "GPU: an empty kernel, an event, the other stream waits; each", kHops},
-        [&] { return hop(launches, *event, kHops); });
+    done =
+        time_on_gpu(launches, {"stream to stream", "GPU, empty kernel, event, other stream", kHops},
+                    [&] { return hop(launches, *event, kHops); });
   return done;
 }
 
@@ -182,6 +201,8 @@ Result<bool> time_events(Launches& launches) {
 
 Result<bool> measure_launches(GpuBench& bench, int gpu) {
   bench.progress(fmt::format("launches on GPU {}", gpu));
+  Nearness nearness;
+  nearness.stay();
   auto stream = Stream::make(), second = Stream::make();
   if (!stream) return stream.error();
   if (!second) return second.error();

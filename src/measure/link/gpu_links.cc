@@ -1,7 +1,6 @@
 #include "measure/link/gpu_links.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,8 @@
 #include "core/finding_table.h"
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
+#include "measure/link/nearness.h"
+#include "model/fit.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -56,30 +57,6 @@ std::vector<int> cpus_near(const topology::HostTopology& host, const std::string
       cpus.push_back(cpu);
   return cpus;
 }
-
-// Keeps the calling thread on some CPUs; pinned memory comes from their node.
-class Nearness {
- public:
-  Nearness() { is_known_ = ::sched_getaffinity(0, sizeof before_, &before_) == 0; }
-  ~Nearness() {
-    if (is_known_) ::sched_setaffinity(0, sizeof before_, &before_);
-  }
-  Nearness(const Nearness&) = delete;
-  Nearness& operator=(const Nearness&) = delete;
-
-  void move_to(const std::vector<int>& cpus) {
-    if (!is_known_) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : cpus)
-      if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
-    ::sched_setaffinity(0, sizeof set, cpus.empty() ? &before_ : &set);  // a wish
-  }
-
- private:
-  cpu_set_t before_;
-  bool is_known_ = false;
-};
 
 GpuDevice describe(const cuda::Context& context, const topology::HostTopology& host) {
   GpuDevice device{.index = context.device(), .name = context.name(), .bus_id = context.bus_id()};
@@ -173,6 +150,19 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
     note(bench, "copies between GPUs", measure_peers(bench));
   found.took = core::Duration::from_seconds(now_seconds() - begin);
   return found;
+}
+
+GpuLine line_through(const std::vector<GpuPoint>& points, const std::string& how) {
+  std::vector<model::FitPoint> fitted;
+  for (const GpuPoint& point : points)
+    fitted.push_back({point.bytes, core::Duration::from_seconds(point.seconds.median)});
+  const auto line = model::fit_line(fitted, {});
+  GpuLine result;
+  if (!line) return result;
+  const std::string source = fmt::format("line through {} sizes, {}", points.size(), how);
+  if (line->latency_known) result.alpha = {line->alpha, core::Basis::kMeasured, source};
+  if (line->beta_known) result.beta = {line->beta, core::Basis::kMeasured, source};
+  return result;
 }
 
 Result<Summary> sampled(int samples, const std::function<Result<double>()>& sample) {

@@ -54,6 +54,13 @@ struct GpuPoint {
   Summary seconds = {};  // that the host waits for one copy
 };
 
+// T(n) = alpha + n / beta; what the sizes do not show is absent.
+struct GpuLine {
+  std::optional<core::Sourced<core::Duration>> alpha = {};
+  std::optional<core::Sourced<core::Bandwidth>> beta = {};
+};
+GpuLine line_through(const std::vector<GpuPoint>& points, const std::string& how);
+
 struct GpuLink {
   GpuLinkKind kind = GpuLinkKind::kHostToDevice;
   Mover mover = Mover::kCopyEngine;
@@ -103,6 +110,7 @@ struct GpuLinks {
   std::vector<GpuDevice> devices = {};
   std::vector<GpuLink> links = {};
   std::vector<GpuCost> costs = {};
+  GpuLine pinning = {};             // of n bytes of host memory (cuMemHostRegister)
   std::vector<GpuPeer> peers = {};  // every ordered pair
   std::string driver = {};          // "13.0", the CUDA version that it supports
   core::Duration took = {};

@@ -1,6 +1,7 @@
 // Copies and latencies inside one GPU and between every two of them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "measure/link/gpu_phases.h"
@@ -26,6 +27,8 @@ constexpr unsigned kBlocksPerMultiprocessor = 4;
 // Copies through the host are slow; smaller and fewer of them say as much.
 constexpr double kThroughHostBytes = 64 << 20;
 constexpr int kThroughHostCopies = 4;
+// Pairs are many: where 16 copies take longer than this (PCIe), fewer of them are made.
+constexpr double kPairBlockSeconds = 0.03;
 
 // One GPU's part of a pair. Everything is made in its context.
 struct Side {
@@ -339,9 +342,13 @@ Result<bool> pair_through_host(GpuBench& bench, GpuLink link, std::pair<Side*, S
 
 Result<bool> pair_direct(GpuBench& bench, GpuLink link, std::pair<Side*, Side*> sides) {
   Side &a = *sides.first, &b = *sides.second;
-  const Series series{bench.largest, bench.plan.copies, bench.plan.samples};
   link.peer_mode = PeerMode::kDirect;
   const Way way{a, b, a.buffer.address(), b.buffer.address()};
+  const auto one = time_copies(a, {bench.largest, 1, 1},
+                               [&] { return copy_by_engine(way, bench.largest, a.stream); });
+  if (!one) return one.error();
+  const int copies = static_cast<int>(kPairBlockSeconds / std::max(1e-6, one->median));
+  const Series series{bench.largest, std::clamp(copies, 1, bench.plan.copies), bench.plan.samples};
   Result<bool> done = true;
   for (const Mover mover : {Mover::kCopyEngine, Mover::kKernel})
     for (const GpuLinkKind kind : {GpuLinkKind::kPeerWrite, GpuLinkKind::kPeerRead}) {

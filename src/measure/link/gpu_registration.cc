@@ -18,6 +18,10 @@ namespace {
 using core::Bytes;
 using core::Result;
 
+// Short calls vary more, and more of them take no time.
+constexpr int kSamplesFactor = 5;
+constexpr std::uint64_t kManySamplesUpTo = 1 << 20;
+
 // Host memory that is there (touched) and not pinned.
 class Pages {
  public:
@@ -61,16 +65,18 @@ Result<bool> register_once(void* memory, Bytes size, Spent& spent) {
 
 void add(GpuBench& bench, const GpuCost& cost) { bench.found.costs.push_back(cost); }
 
-Result<bool> register_size(GpuBench& bench, int gpu, Bytes size) {
+Result<bool> register_size(GpuBench& bench, int gpu, Bytes size, std::vector<GpuPoint>& points) {
   const Pages pages(size);
   if (pages.get() == nullptr)
     return core::missing_error(fmt::format("no {} of memory", core::format_bytes(size)));
   Spent spent;
-  for (int i = 0; i < bench.plan.samples; ++i)
+  const int samples = bench.plan.samples * (size.whole() > kManySamplesUpTo ? 1 : kSamplesFactor);
+  for (int i = 0; i < samples; ++i)
     if (const auto done = register_once(pages.get(), size, spent); !done) return done;
-  add(bench, {"register host memory", "host: cuMemHostRegister", size, gpu,
-              summarize(std::move(spent.there))});
-  add(bench, {"unregister host memory", "host: cuMemHostUnregister", size, gpu,
+  const Summary there = summarize(std::move(spent.there));
+  points.push_back({size, there});
+  add(bench, {"register host memory", "host, cuMemHostRegister", size, gpu, there});
+  add(bench, {"unregister host memory", "host, cuMemHostUnregister", size, gpu,
               summarize(std::move(spent.back))});
   return true;
 }
@@ -80,10 +86,12 @@ Result<bool> register_size(GpuBench& bench, int gpu, Bytes size) {
 Result<bool> measure_registration(GpuBench& bench, int gpu) {
   bench.progress("registration of host memory");
   constexpr std::array<std::uint64_t, 5> kSizes = {4096, 65536, 1 << 20, 16 << 20, 256 << 20};
+  std::vector<GpuPoint> points;
   for (const std::uint64_t size : kSizes) {
     if (Bytes::of(size) > bench.largest) break;
-    if (const auto done = register_size(bench, gpu, Bytes::of(size)); !done) return done;
+    if (const auto done = register_size(bench, gpu, Bytes::of(size), points); !done) return done;
   }
+  bench.found.pinning = line_through(points, "cuMemHostRegister");
   return true;
 }
 
@@ -96,11 +104,11 @@ Result<bool> measure_ipc(GpuBench& bench, int gpu, IpcPeer& peer) {
     cuda::IpcHandle handle;
     if (const auto status = cuda::driver().cuIpcGetMemHandle(&handle, buffer->address()); !status)
       return status.error();
-    const auto times = peer.open(gpu, handle, bench.plan.samples);
+    const auto times = peer.open(gpu, handle, bench.plan.samples * kSamplesFactor);
     if (!times) return times.error();
-    add(bench, {"open IPC handle", "host: cuIpcOpenMemHandle in another process", Bytes::of(size),
-                gpu, summarize(times->open)});
-    add(bench, {"close IPC handle", "host: cuIpcCloseMemHandle", Bytes::of(size), gpu,
+    add(bench,
+        {"open IPC handle", "host, another process", Bytes::of(size), gpu, summarize(times->open)});
+    add(bench, {"close IPC handle", "host, another process", Bytes::of(size), gpu,
                 summarize(times->close)});
   }
   return true;

@@ -1,0 +1,28 @@
+// Keeps the calling thread on some CPUs while it measures a GPU, and puts it back afterwards:
+// pinned memory comes from their NUMA node, and a launch costs the same every time.
+#pragma once
+
+#include <sched.h>
+
+#include <vector>
+
+namespace comm_probe::measure {
+
+class Nearness {
+ public:
+  Nearness();
+  ~Nearness();
+  Nearness(const Nearness&) = delete;
+  Nearness& operator=(const Nearness&) = delete;
+
+  // A wish: where it is refused, the thread stays where it may run. No CPUs: where it was before.
+  void move_to(const std::vector<int>& cpus);
+  // To the CPU that it runs on now.
+  void stay();
+
+ private:
+  cpu_set_t before_ = {};
+  bool is_known_ = false;
+};
+
+}  // namespace comm_probe::measure
