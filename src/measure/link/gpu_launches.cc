@@ -15,6 +15,7 @@ using cuda::Stream;
 
 // Blocks of well below a millisecond: a median over more of them is steady.
 constexpr int kSamplesFactor = 9;
+constexpr double kWarmUpSeconds = 0.2;
 constexpr int kAtOnce = 200;  // fewer than a held stream takes
 constexpr int kOneByOne = 100;
 constexpr int kKernelsInGraph = 64;
@@ -94,6 +95,17 @@ Result<bool> time_on_gpu(Launches& launches, const Timed& timed, const Enqueue& 
   });
   if (!seconds) return seconds.error();
   add(launches, timed.name, timed.what, *seconds);
+  return true;
+}
+
+// The first launches of a process, and those after a pause, are up to a fifth slower.
+Result<bool> warm_up(const Launches& launches) {
+  const double begin = now_seconds();
+  while (now_seconds() - begin < kWarmUpSeconds) {
+    auto done = launch_empty(launches, launches.stream);
+    if (done) done = launches.stream.synchronize();
+    if (!done) return done;
+  }
   return true;
 }
 
@@ -215,7 +227,8 @@ Result<bool> measure_launches(GpuBench& bench, int gpu) {
   Launches launches{
       bench, gpu, std::move(*stream), std::move(*second), std::move(*timer), std::move(*module),
       *empty};
-  auto done = time_launches(launches);
+  auto done = warm_up(launches);
+  if (done) done = time_launches(launches);
   if (done) done = time_graphs(launches);
   if (done) done = time_events(launches);
   return done;
