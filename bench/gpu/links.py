@@ -5,7 +5,7 @@
                                    them, and prints both, their ratio and how far the runs lie apart
 
 PyTorch: 16 copies of 512 MiB in a row on a stream that a spinning kernel holds, CUDA events around them, median of 7.
-A local copy counts its bytes once.
+A local copy counts its bytes once. Where there are two GPUs, copies between the first two as well.
 """
 import json
 import statistics
@@ -107,6 +107,40 @@ def peer():
     return result
 
 
+def peer_of_two():
+    """Copies between GPU 0 and GPU 1; each direction has streams of its own, for PyTorch makes a copy wait for both ends."""
+    first, first2 = (torch.ones(SIZE, dtype=torch.uint8, device="cuda:0") for _ in range(2))
+    second, second2 = (torch.ones(SIZE, dtype=torch.uint8, device="cuda:1") for _ in range(2))
+    streams = [[torch.cuda.Stream(device) for device in (0, 1)] for _ in range(2)]
+
+    def there():
+        copies(second, first)
+
+    def back():
+        copies(first, second)
+
+    def both():
+        start = torch.cuda.current_stream(0).record_event()
+        for pair in streams:
+            for stream in pair:
+                stream.wait_event(start)
+        for _ in range(COPIES):
+            for (zero, one), (to, source) in zip(streams, ((second, first), (first2, second2))):
+                with torch.cuda.stream(zero), torch.cuda.stream(one):
+                    to.copy_(source, non_blocking=True)
+        for pair in streams:
+            for stream in pair:
+                torch.cuda.current_stream(0).wait_event(stream.record_event())
+
+    torch.cuda.set_device(0)
+    result = {"GPU 0 -> GPU 1": SIZE / on_gpu(there, COPIES) / 1e9}
+    result["GPU 0 - GPU 1 both ways"] = 2 * SIZE / on_gpu(both, COPIES) / 1e9
+    torch.cuda.set_device(1)
+    result["GPU 1 -> GPU 0"] = SIZE / on_gpu(back, COPIES) / 1e9
+    torch.cuda.set_device(0)
+    return result
+
+
 def of(links, **wanted):
     for link in links:
         if all(link.get(key) == value for key, value in wanted.items()):
@@ -128,6 +162,13 @@ def own(program):
         "H2D pageable": of(links, kind="host to GPU", memory="pageable", gpu=0),
         "D2H pageable": of(links, kind="GPU to host", memory="pageable", gpu=0),
     }
+    for a, b in ((0, 1), (1, 0)):
+        rate = of(links, kind="write", mover="copy engine", peer_access=True, gpu=a, peer=b)
+        if rate == rate:
+            result[f"GPU {a} -> GPU {b}"] = rate
+    rate = of(links, kind="both ways", gpu=0, peer=1)
+    if rate == rate:
+        result["GPU 0 - GPU 1 both ways"] = rate
     for cost in costs:
         if cost["bytes"] is None and cost["gpu"] == 0:
             result[cost["name"]] = cost["median_us"]
@@ -142,6 +183,8 @@ def main():
         ours.append(result)
         documents.append(document)
         theirs.append(peer())
+        if torch.cuda.device_count() > 1:
+            theirs[-1].update(peer_of_two())
         torch.cuda.empty_cache()
     with open("links.json", "w") as file:
         json.dump({"comm_probe": ours, "pytorch": theirs, "documents": documents}, file, indent=1)
