@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -37,12 +36,6 @@ struct Kinds {
   bool gpus() const { return pcie || p2p; }
 };
 
-bool has_nvidia_gpu(const topology::HostTopology& host) {
-  return std::any_of(host.devices.begin(), host.devices.end(), [](const auto& device) {
-    return device.kind == topology::PciDevice::Kind::kGpu && device.vendor == "0x10de";
-  });
-}
-
 core::Result<bool> add_kind(const std::string& kind, const topology::HostTopology& host,
                             Kinds& kinds) {
   bool* const known = kind == "host"   ? &kinds.host
@@ -71,7 +64,7 @@ core::Result<Kinds> kinds_of(const LinkOptions& options, const topology::HostTop
         "measure it with ib_write_bw or iperf3 meanwhile");
   Kinds kinds;
   if (options.only.empty()) {
-    const bool has_gpu = has_nvidia_gpu(host);
+    const bool has_gpu = measure::has_nvidia_gpu(host);
     return Kinds{.host = true, .pcie = has_gpu, .p2p = has_gpu, .is_chosen = false};
   }
   for (const std::string& kind : CLI::detail::split(options.only, ',')) {

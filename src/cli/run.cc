@@ -97,11 +97,11 @@ core::Result<std::vector<diagnose::WalkStep>> walk(const Shell& shell, const Run
 }
 
 int run(const Shell& shell, const RunOptions& options) {
-  const Clock::time_point end = Clock::now() + (options.is_quick ? kQuickBudget : kBudget);
   RunFacts facts;
   facts.host = topology::read_host(core::Host::real());
   facts.is_acceptance = options.is_acceptance;
-  if (options.is_acceptance)
+  const bool has_gpu = measure::has_nvidia_gpu(facts.host);
+  if (options.is_acceptance || has_gpu)
     if (auto survey = topology::survey_of(core::Host::real())) facts.survey = std::move(*survey);
   if (!options.contrast.empty()) {
     const auto contrast = contrast_of(options.contrast);
@@ -109,9 +109,18 @@ int run(const Shell& shell, const RunOptions& options) {
     facts.contrast = *contrast;
   }
   const InterruptNotice notice("run");
-  const auto links = measure::measure_host_links(
-      facts.host, {.is_quick = options.is_quick},
-      [&shell](const std::string& what) { shell.progress("run: " + what); });
+  const auto progress = [&shell](const std::string& what) { shell.progress("run: " + what); };
+  if (has_gpu) {
+    auto gpus = measure::measure_gpu_links(facts.host, {.is_quick = true}, progress);
+    if (gpus)
+      facts.gpus = std::move(*gpus);
+    else
+      facts.gpus_error = gpus.error();
+  }
+  // What is measured of GPUs takes its own time before it.
+  const Clock::time_point end = Clock::now() + (options.is_quick ? kQuickBudget : kBudget);
+  const auto links =
+      measure::measure_host_links(facts.host, {.is_quick = options.is_quick}, progress);
   if (!links) return shell.end_progress(), shell.fail(links.error());
   facts.links = *links;
   const auto steps = walk(shell, options, facts.host, end);

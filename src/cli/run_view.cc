@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/gpu_links_view.h"
 #include "cli/host_view.h"
 #include "cli/ledger_view.h"
+#include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/gpu_acceptance.h"
+#include "diagnose/gpu_links.h"
 #include "diagnose/links.h"
 #include "diagnose/node_acceptance.h"
 #include "model/advice.h"
@@ -151,6 +155,9 @@ core::KeyValues open_checks(const std::vector<Check>& checks) {
 std::vector<Check> all_checks(const RunFacts& facts) {
   std::vector<Check> checks;
   if (facts.survey) checks = diagnose::node_acceptance(*facts.survey);
+  if (facts.gpus)
+    for (Check& check : diagnose::gpu_acceptance(*facts.gpus, facts.survey))
+      checks.push_back(std::move(check));
   for (Check& check : diagnose::acceptance(facts.host, facts.steps))
     checks.push_back(std::move(check));
   return checks;
@@ -228,8 +235,7 @@ std::string gpu_line(const topology::HostTopology& host) {
   if (host.gpus() == 0)
     return "No GPU here: the two ledgers (steps x alpha, bytes / beta) are shown on this machine's "
            "own memory; they read the same on NVLink or InfiniBand, only alpha and beta differ.";
-  return fmt::format("{} GPU(s) seen on PCI; measuring them belongs to a later release.",
-                     host.gpus());
+  return "next: comm-probe bench all_reduce --backend nccl measures collectives over the GPUs.";
 }
 
 // Between the largest all_reduce in the latency ledger and the smallest in the bandwidth ledger.
@@ -261,6 +267,13 @@ void judge(const RunFacts& facts, core::Document& document) {
   take(host.findings, host.caveats);
   take(links.findings, links.caveats);
   take(diagnose::walk_findings(facts.steps), diagnose::walk_caveats(facts.steps));
+  if (facts.gpus) {
+    const auto gpus = diagnose::judge_gpu_links(*facts.gpus, facts.survey);
+    take(gpus.findings, gpus.caveats);
+  }
+  if (facts.gpus_error)
+    take({}, {core::make_caveat("link.gpu-part-unmeasured", "links of the GPUs",
+                                facts.gpus_error->one_line(), false)});
 }
 
 std::string verdict_of(const RunFacts& facts) {
@@ -277,11 +290,14 @@ std::string verdict_of(const RunFacts& facts) {
 
 void add_text(const RunFacts& facts, core::Document& document) {
   auto& body = document.body;
+  body.insert(body.end(), {core::Heading{"This machine"}, host_summary(facts.host),
+                           core::Heading{"Its links (a message of n bytes: alpha + n / beta)"},
+                           links_summary(facts.links)});
+  if (facts.gpus)
+    for (core::Block& block : gpu_link_blocks(*facts.gpus, facts.survey))
+      body.push_back(std::move(block));
   body.insert(body.end(),
-              {core::Heading{"This machine"}, host_summary(facts.host),
-               core::Heading{"Its links (a message of n bytes: alpha + n / beta)"},
-               links_summary(facts.links), core::Heading{"Collectives: the ledger and the clock"},
-               steps_table(facts)});
+              {core::Heading{"Collectives: the ledger and the clock"}, steps_table(facts)});
   if (const core::KeyValues why = explanations(facts); !why.rows.empty()) {
     body.emplace_back(core::Heading{"What the ledger does not explain"});
     body.emplace_back(why);
@@ -320,6 +336,11 @@ core::Document run_document(const RunFacts& facts) {
                      {"links", links_json(facts.links)},
                      {"context", context_json(facts.links.context)},
                      {"steps", steps}};
+  if (facts.gpus) {
+    for (Json& item : gpu_links_json(*facts.gpus, facts.survey))
+      document.result["links"].push_back(std::move(item));
+    document.result["gpus"] = gpus_json(*facts.gpus);
+  }
   if (facts.is_acceptance) {
     const auto checks = all_checks(facts);
     document.result["accept"] = accept_json(checks);

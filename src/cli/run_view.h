@@ -7,6 +7,7 @@
 
 #include "core/document.h"
 #include "diagnose/walk.h"
+#include "measure/link/gpu_links.h"
 #include "measure/link/link.h"
 #include "model/fabric.h"
 #include "model/ledger.h"
@@ -30,7 +31,9 @@ struct RunFacts {
   std::vector<diagnose::WalkStep> steps = {};
   std::optional<Contrast> contrast = {};
   bool is_acceptance = false;
-  std::optional<topology::Survey> survey = {};  // with is_acceptance, where it could be read
+  std::optional<measure::GpuLinks> gpus = {};   // where there are some
+  std::optional<core::Error> gpus_error = {};   // why they could not be measured
+  std::optional<topology::Survey> survey = {};  // with is_acceptance or GPUs, where it can be read
 };
 core::Document run_document(const RunFacts& facts);
 

@@ -24,14 +24,6 @@ using measure::GpuLinks;
 using topology::Survey;
 using topology::SurveyDevice;
 
-// name, value, applies when, source
-// Of what the slot carries after packet overhead: golden G2-08 has copies at 80 to 90 % of nominal,
-// which is 0.91 and more of this; an H200 in a virtual machine has 0.85 from and 0.98 to the host.
-constexpr double kBelowSlot = 0.75;
-// Of the nominal rate of the links: nvbandwidth shows 0.87 on 18 links of generation 4 (393 of
-// 450); golden G2-08 has 0.8 for PCIe.
-constexpr double kBelowLinks = 0.7;
-
 const SurveyDevice* device_of(int gpu, const GpuLinks& links, const Survey& survey) {
   const std::string& bus_id = links.devices[static_cast<std::size_t>(gpu)].bus_id;
   for (const SurveyDevice& device : survey.devices)

@@ -30,6 +30,14 @@ struct GpuCeiling {
 std::optional<GpuCeiling> ceiling_of(const measure::GpuLink& link, const measure::GpuLinks& links,
                                      const std::optional<topology::Survey>& survey);
 
+// Shares of the ceiling below which a link is a finding: name, value, applies when, source
+// Between host and GPU, of what the slot carries after packet overhead: golden G2-08 has copies at
+// 80 to 90 % of nominal, which is 0.91 and more of this; an H200 has shown 0.85 and 0.98.
+inline constexpr double kBelowSlot = 0.75;
+// Between GPUs, of the nominal rate: nvbandwidth shows 0.87 on 18 links of generation 4 (393 of 450
+// GB/s); golden G2-08 has 0.8 for PCIe.
+inline constexpr double kBelowLinks = 0.7;
+
 // The same figures as nvbandwidth would have printed them: a matrix per kind, in GB/s and us.
 curve::LinkTest link_test_of(const measure::GpuLinks& links);
 

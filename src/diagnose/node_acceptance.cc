@@ -160,7 +160,7 @@ std::optional<std::string> expected_plateau(const catalog::Machine& machine, int
                      core::format_bandwidth(expected->high), ranks);
 }
 
-// What to measure and what it should give here; this program measures no GPU yet.
+// What to measure and what it should give here; gpu_acceptance.h has what `run` measures itself.
 std::vector<Check> to_measure(const Survey& survey) {
   std::vector<Check> checks;
   const auto add = [&checks](const char* name, std::string expected, const char* how) {

@@ -152,6 +152,12 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   return found;
 }
 
+bool has_nvidia_gpu(const topology::HostTopology& host) {
+  return std::any_of(host.devices.begin(), host.devices.end(), [](const auto& device) {
+    return device.kind == topology::PciDevice::Kind::kGpu && device.vendor == "0x10de";
+  });
+}
+
 GpuLine line_through(const std::vector<GpuPoint>& points, const std::string& how) {
   std::vector<model::FitPoint> fitted;
   for (const GpuPoint& point : points)

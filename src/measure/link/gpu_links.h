@@ -131,6 +131,9 @@ struct GpuPlan {
 
 using Progress = std::function<void(const std::string&)>;
 
+// One that the CUDA driver may know: by its vendor on PCI.
+bool has_nvidia_gpu(const topology::HostTopology& host);
+
 // Fails where there is no driver or no GPU; a part that fails is a caveat. Must come before
 // anything else in this process has used CUDA (it forks).
 core::Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const GpuPlan& plan,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/gpu_acceptance.h"
+
 namespace comm_probe::diagnose {
 namespace {
 
@@ -116,6 +118,25 @@ TEST(GpuLinks, OneSlowHostLinkAmongFourIsFound) {
   const auto judgement = judge_gpu_links(of(links, 4), std::nullopt);
   ASSERT_EQ(judgement.findings.size(), 1u);
   EXPECT_EQ(judgement.findings[0].id, "curve.host-link-slow");
+}
+
+TEST(GpuAcceptance, LinesAreDecidedByTheWorstLink) {
+  const auto checks =
+      gpu_acceptance(of({from_host(55.4, GpuLinkKind::kHostToDevice), from_host(30)}), machine());
+  ASSERT_EQ(checks.size(), 3u);
+  EXPECT_EQ(checks[0].outcome, Check::Outcome::kPass);
+  EXPECT_EQ(checks[0].expected, "at least 42.3 GB/s (75 % of PCIe gen5 x16)");
+  EXPECT_EQ(checks[0].observed, "55.4 GB/s");
+  EXPECT_EQ(checks[1].outcome, Check::Outcome::kFail);
+  EXPECT_EQ(checks[1].why, "slowest: GPU 0 -> host");
+  EXPECT_EQ(checks[2].outcome, Check::Outcome::kNotHere);
+}
+
+TEST(GpuAcceptance, WhatIsNotKnownIsUndecided) {
+  const auto checks = gpu_acceptance(of(pairs(2, 390), 2), std::nullopt);
+  for (const Check& check : checks) EXPECT_EQ(check.outcome, Check::Outcome::kUndecided);
+  EXPECT_EQ(checks[2].observed, "no rate of the link is known");
+  EXPECT_EQ(checks[0].observed, "not measured");
 }
 
 }  // namespace
