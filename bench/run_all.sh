@@ -13,6 +13,7 @@ run "$build/bench/bench_local_vs_mpi" 2 64M 7 gloo
 run "$build/bench/bench_local_vs_mpi" 4 1M 7
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 if [ -x "$build/bench_mpi_loops" ]; then run mpirun -n 2 "$build/bench_mpi_loops"; fi
+if [ -x "$build/bench_ucx_loops" ]; then run "$build/bench_ucx_loops"; fi
 run "$build/bench/bench_hang" "$build/comm-probe" "${TMPDIR:-/tmp}/comm-probe-hang" full
 run "$build/bench/bench_trace" "$build/comm-probe" ../shared/tools/gen_trace.py
 run "$build/bench/bench_doctor" "$build/comm-probe" ../shared

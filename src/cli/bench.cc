@@ -47,6 +47,11 @@ Document document_of(const Run& run) {
     document.body.emplace_back(levels_table(run.context.levels));
   }
   document.body.emplace_back(core::Preformatted{nccl_tests_table(run)});
+  if (!run.one_sided.empty()) {
+    document.result["one_sided"] = one_sided_json(run);
+    document.body.emplace_back(core::Heading{"Registered memory, one-sided"});
+    document.body.emplace_back(one_sided_table(run));
+  }
   if (const auto fit = fit_of(run)) {
     document.result["fit"] = fit_json(*fit, std::nullopt);
     document.body.emplace_back(core::Paragraph{"fit: " + fit_sentence(*fit)});

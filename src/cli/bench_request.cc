@@ -108,9 +108,10 @@ void BenchRequest::add_to(CLI::App& app) {
   app.add_option("--one-gpu-ranks", one_gpu_ranks_,
                  "N ranks share one GPU (nccl): decisions and faults are real, times mean nothing")
       ->type_name("N");
+  add_choice(app, "--verb", verb_, "one-sided operation of send_recv (ucx)", {"put", "get"});
   app.add_option("--algo", algorithm_,
                  "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
-                 "by the ledger of this machine")
+                 "by the ledger of this machine, or what the library does (mpi)")
       ->capture_default_str();
 }
 
@@ -177,6 +178,7 @@ core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) co
   plan.op = *op;
   plan.element = *element;
   plan.reduction = *reduction;
+  plan.verb = verb_ == "get" ? measure::Verb::kGet : measure::Verb::kPut;
   plan.ranks = *ranks;
   plan.threads = threads_;
   plan.gpus = gpus_option_->count() > 0 ? gpus_ : 0;

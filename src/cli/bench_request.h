@@ -25,6 +25,7 @@ class BenchRequest {
   std::string backend_ = "local";
   std::string element_ = "float";
   std::string reduction_ = "sum";
+  std::string verb_ = "put";
   int ranks_ = 0;
   int threads_ = 1;
   int gpus_ = 1;

@@ -45,7 +45,11 @@ std::string time_text(double us) {
   return fmt::format("{:>8.{}f}", us, digits);
 }
 
+// nccl-tests prints N/A for what it does not measure.
+bool was_measured(const Timing& timing) { return timing.iterations > 0; }
+
 std::string timing_columns(const Run& run, const Row& row, const Timing& timing) {
+  if (!was_measured(timing)) return "     N/A     N/A     N/A     N/A";
   const double algbw = algbw_GBps(row.bytes, timing);
   const double busbw = algbw * model::busbw_factor(run.plan.op, run.plan.ranks);
   const std::string wrong = timing.wrong ? fmt::format("{}", *timing.wrong) : "N/A";
@@ -92,7 +96,9 @@ std::string closing_lines(const Run& run) {
       wrong += timing->wrong.value_or(0);
       busbw += algbw_GBps(row.bytes, *timing) * model::busbw_factor(run.plan.op, run.plan.ranks);
     }
-  const double average = run.rows.empty() ? 0 : busbw / (2 * static_cast<double>(run.rows.size()));
+  const double columns = run.plan.with_in_place ? 2 : 1;
+  const double average =
+      run.rows.empty() ? 0 : busbw / (columns * static_cast<double>(run.rows.size()));
   return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.6g}\n#\n", wrong,
                      wrong == 0 ? "OK" : "FAILED", average);
 }
@@ -118,6 +124,7 @@ Json bench_rows(const Run& run) {
   for (const Row& row : run.rows)
     for (const bool in_place : {false, true}) {
       const Timing& timing = in_place ? row.in_place : row.out_of_place;
+      if (!was_measured(timing)) continue;
       const double algbw = algbw_GBps(row.bytes, timing);
       const double factor = model::busbw_factor(run.plan.op, run.plan.ranks);
       rows.push_back({{"bytes", core::json_bytes(row.bytes)},
@@ -140,6 +147,40 @@ Json bench_rows(const Run& run) {
                       {"preemptions", timing.preemptions},
                       {"iterations", timing.iterations}});
     }
+  return rows;
+}
+
+core::Table one_sided_table(const Run& run) {
+  core::Table table;
+  table.columns = {{"size"},         {"one " + std::string(verb_name(run.plan.verb))},
+                   {"GB/s"},         {fmt::format("{} at once", run.one_sided.front().window)},
+                   {"registration"}, {"withdrawal"}};
+  for (std::size_t i = 0; i < run.one_sided.size(); ++i) {
+    const measure::OneSided& seen = run.one_sided[i];
+    if (seen.bytes.count() == 0) continue;
+    const core::Duration once = run.rows[i].out_of_place.time;
+    table.rows.push_back({core::format_bytes(seen.bytes), core::format_duration(once),
+                          core::format_number((seen.bytes / once).in_GBps()),
+                          core::format_bandwidth(seen.bytes / seen.in_flight),
+                          core::format_duration(seen.registration),
+                          core::format_duration(seen.withdrawal)});
+  }
+  return table;
+}
+
+Json one_sided_json(const Run& run) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < run.one_sided.size(); ++i) {
+    const measure::OneSided& seen = run.one_sided[i];
+    if (seen.bytes.count() == 0) continue;
+    rows.push_back({{"bytes", core::json_bytes(seen.bytes)},
+                    {"verb", verb_name(run.plan.verb)},
+                    {"time_us", core::json_number(run.rows[i].out_of_place.time.in_us())},
+                    {"window", seen.window},
+                    {"in_flight_GBps", core::json_number((seen.bytes / seen.in_flight).in_GBps())},
+                    {"registration_us", core::json_number(seen.registration.in_us())},
+                    {"withdrawal_us", core::json_number(seen.withdrawal.in_us())}});
+  }
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "measure/engines/mpi/engine.h"
+#include "measure/engines/ucx/engine.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -24,6 +25,8 @@ const std::vector<Engine>& engines() {
        local_algorithms, check_local, run_local_quietly},
       {"mpi", "the ranks of mpirun, by the library or --algo over its messages", mpi::missing,
        mpi::usual_ranks, mpi::algorithms, mpi::check, mpi::run},
+      {"ucx", "send_recv as one-sided put or get (--verb) of two processes", ucx::missing,
+       ucx::usual_ranks, ucx::algorithms, ucx::check, ucx::run},
   };
   return all;
 }

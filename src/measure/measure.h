@@ -30,6 +30,10 @@ namespace comm_probe::measure {
 // How the samples of the ranks become one number (nccl-tests -a).
 enum class RankAverage { kRankZero, kMean, kMin, kMax };
 
+// One-sided operations: into the other's memory, or out of it.
+enum class Verb { kPut, kGet };
+const char* verb_name(Verb verb);  // "put" | "get"
+
 struct Plan {
   model::Op op = model::Op::kAllReduce;
   std::optional<model::Algorithm> algorithm = {};  // absent: `choose`
@@ -54,7 +58,8 @@ struct Plan {
   int threads = 1;
   int gpus = 0;
   int graph_launches = 0;
-  int registration = 0;  // 1: with the library, 2: as a symmetric window
+  int registration = 0;    // 1: with the library, 2: as a symmetric window
+  Verb verb = Verb::kPut;  // for engines whose operations are one-sided
   // Every rank a process of its own on one GPU, told apart by NCCL_HOSTID: decisions and faults are
   // real, times mean nothing.
   bool shares_one_gpu = false;
@@ -89,6 +94,15 @@ struct Row {
   Timing out_of_place = {};
   Timing in_place = {};
   std::optional<model::Ledger> predicted = {};  // out of place; absent: not priced
+};
+
+// What stands beside a row of one-sided transfers.
+struct OneSided {
+  core::Bytes bytes = {};
+  core::Duration in_flight = {};  // per transfer where `window` of them are under way
+  int window = 0;
+  core::Duration registration = {};  // of memory of that size
+  core::Duration withdrawal = {};
 };
 
 // Where a rank runs, as nccl-tests' "Using devices" names it.
@@ -142,6 +156,7 @@ struct Run {
   std::vector<Row> rows = {};  // those that were finished
   // Of the algorithm, for the fit; absent: a ring's.
   std::optional<model::FitShape> shape = {};
+  std::vector<OneSided> one_sided = {};  // by row; empty for other engines
   std::optional<RankDeath> died = {};
   int interrupted_by = 0;  // the signal; 0: ran to its end
 };

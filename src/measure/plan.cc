@@ -28,6 +28,8 @@ bool is_divided(model::Op op) {
 
 }  // namespace
 
+const char* verb_name(Verb verb) { return verb == Verb::kPut ? "put" : "get"; }
+
 Amount amount_of(const Plan& plan, core::Bytes asked) {
   const std::uint64_t elements = asked.whole() / element_bytes(plan.element);
   const std::uint64_t parts = is_divided(plan.op) ? static_cast<std::uint64_t>(plan.ranks) : 1;

@@ -5,7 +5,7 @@
 #include "core/host.h"
 #include "core/units.h"
 #include "measure/engines/local/choose.h"
-#include "measure/engines/local/processes.h"
+#include "measure/engines/local/death.h"
 #include "measure/engines/local/session.h"
 #include "measure/known_data.h"
 #include "measure/measure.h"
@@ -125,13 +125,6 @@ Context context_of(const Plan& plan, int cores, const Ended& ended) {
                                context.bound ? static_cast<int>(context.devices.size()) : 0, "cpu",
                                processor_name(host)});
   return context;
-}
-
-RankDeath death_of(const Ended& ended) {
-  const Died& died = *ended.died;
-  const auto rank = static_cast<std::size_t>(died.rank);
-  return {died.rank, died.signal, died.sentence(), died.still.has_value(),
-          rank < ended.processes.size() ? ended.processes[rank] : 0};
 }
 
 }  // namespace

@@ -160,9 +160,11 @@ core::Result<Prepared> prepare(const Plan& plan, Team& team, Session& session, W
   ready.seats = team.all(seat_of(team, has_memory));
   if (const auto lacking = lacking_memory(ready.seats)) return *lacking;
   ready.hosts = hosts_under(ready.seats);
-  ready.levels =
-      measure_levels(team, watchdog, ready.hosts.by_rank, longest_message(plan, largest));
-  ready.loops = measure_loops(team, plan, longest_message(plan, largest));
+  if (!ready.hosts.is_crowded) {  // else they would be times of taking turns
+    ready.levels =
+        measure_levels(team, watchdog, ready.hosts.by_rank, longest_message(plan, largest));
+    ready.loops = measure_loops(team, plan, longest_message(plan, largest));
+  }
   if (is_half(plan.element))
     team.calls().define_reduction(local::kernels().reduction(plan.element, plan.reduction),
                                   static_cast<int>(element_bytes(plan.element)));

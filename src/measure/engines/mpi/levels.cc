@@ -16,7 +16,7 @@ namespace comm_probe::measure::mpi {
 namespace {
 
 constexpr std::size_t kLeast = 8;
-constexpr std::size_t kMostNeeded = std::size_t{4} << 20;   // enough to see where bytes cost
+constexpr std::size_t kMostNeeded = std::size_t{1} << 20;   // enough to see where bytes cost
 constexpr std::size_t kMostUseful = std::size_t{64} << 20;  // the curve goes on in a straight line
 constexpr int kBlocks = 7;
 constexpr double kBlockSeconds = 500e-6;

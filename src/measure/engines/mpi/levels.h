@@ -29,7 +29,7 @@ std::vector<int> partners_inside(const std::vector<int>& hosts);
 std::vector<int> partners_between(const std::vector<int>& hosts);
 
 // "inside a host" and "between hosts", each where there is a pair; sizes of 8 B up to `largest`,
-// and to 4 MiB at least. Every rank calls it.
+// and to 1 MiB at least. Every rank calls it.
 std::vector<Level> measure_levels(Team& team, Watchdog& watchdog, const std::vector<int>& hosts,
                                   core::Bytes largest);
 

@@ -1,0 +1,143 @@
+#include "measure/engines/ucx/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/crew.h"
+#include "core/host.h"
+#include "core/shared_library.h"
+#include "core/units.h"
+#include "measure/engines/local/death.h"
+#include "measure/engines/ucx/session.h"
+#include "measure/rank_samples.h"
+
+namespace comm_probe::measure::ucx {
+namespace {
+
+constexpr const char* kPlugin = "comm-probe-ucx.so";
+
+core::Result<const comm_probe_ucx*> functions() {
+  const auto library = core::SharedLibrary::open_plugin(kPlugin);
+  if (!library)
+    return core::missing_error(library.error().message,
+                               "install UCX (Debian: libucx-dev) and build comm-probe again");
+  using Functions = const comm_probe_ucx* (*)();
+  const auto find = library->find<Functions>("comm_probe_ucx_functions");
+  const comm_probe_ucx* found = find == nullptr ? nullptr : find();
+  if (found == nullptr || found->version != COMM_PROBE_UCX_VERSION)
+    return core::missing_error(library->file() + " is of another version of comm-probe",
+                               "install the one that was built with this program");
+  return found;
+}
+
+Timing timing_of_size(const Plan& plan, const SizeResult& seen) {
+  return timing_of(plan, {{.iterations = seen.iterations,
+                           .wrong = seen.wrong,
+                           .preemptions = seen.preemptions,
+                           .seconds = {seen.seconds, seen.seconds + plan.blocks}}});
+}
+
+OneSided one_sided(core::Bytes bytes, const SizeResult& seen) {
+  return {bytes, core::Duration::from_seconds(seen.in_flight), kWindow,
+          core::Duration::from_seconds(seen.registration),
+          core::Duration::from_seconds(seen.withdrawal)};
+}
+
+Context context_of(const Shared& all, const local::Ended& ended) {
+  Context context;
+  context.engine = "ucx";
+  const std::string host =
+      core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost");
+  for (const int process : ended.processes)
+    context.devices.push_back(
+        {process, host, static_cast<int>(context.devices.size()), "cpu", "host memory"});
+  context.versions = {all.library, "transports: " + transports_in(all.description),
+                      all.moves_cuda_memory != 0
+                          ? "memory: host (this UCX moves CUDA memory too; it is not measured here)"
+                          : "memory: host (this UCX was built without transports for CUDA memory)"};
+  return context;
+}
+
+core::Error failure_of(const Shared& all) {
+  return core::missing_error(
+      fmt::format("bench --backend ucx: {}", all.failure),
+      "UCX_LOG_LEVEL=info says more; UCX_TLS names the transports it may use");
+}
+
+}  // namespace
+
+std::string transports_in(const std::string& description) {
+  std::vector<std::string> found;
+  for (std::size_t at = description.find("lane["); at != std::string::npos;
+       at = description.find("lane[", at + 1)) {
+    // "lane[0]:  4:cma/memory.0 md[3] ..."
+    const std::size_t colon = description.find(':', description.find("]:", at) + 2);
+    const std::size_t end = description.find_first_of("/ \n", colon);
+    if (colon == std::string::npos || end == std::string::npos) break;
+    const std::string name = description.substr(colon + 1, end - colon - 1);
+    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  }
+  std::string text;
+  for (const std::string& name : found) text += (text.empty() ? "" : " ") + name;
+  return text.empty() ? "not told" : text;
+}
+
+std::optional<core::Error> missing() {
+  if (const auto found = functions(); !found) return found.error();
+  return std::nullopt;
+}
+
+int usual_ranks() { return 2; }
+
+std::vector<model::Algorithm> algorithms(model::Op) { return {}; }
+
+core::Result<bool> check(const Plan& plan) {
+  if (plan.op != model::Op::kSendRecv)
+    return core::input_error(fmt::format("the ucx engine moves memory from one process to another "
+                                         "and has no {}",
+                                         op_name(plan.op)),
+                             "comm-probe bench send_recv --backend ucx --verb put");
+  if (plan.ranks != 2)
+    return core::input_error(
+        fmt::format("--ranks {} with the ucx engine, which has two", plan.ranks),
+        "leave --ranks out");
+  if (core::Crew::launched(core::Host::real()) > 1)
+    return core::input_error("the ucx engine starts its two processes itself",
+                             "start it without mpirun");
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  return true;
+}
+
+core::Result<Run> run(const Plan& asked, const Progress& progress) {
+  const auto found = functions();
+  if (!found) return found.error();
+  Plan plan = asked;
+  plan.with_in_place = false;
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  std::vector<Amount> amounts;
+  for (const core::Bytes size : *sizes) amounts.push_back(amount_of(plan, size));
+  const auto exchange = Exchange::make(amounts.size());
+  if (!exchange) return exchange.error();
+  progress(fmt::format("measuring {} between two processes", verb_name(plan.verb)));
+  const Session session = {plan, amounts, *exchange, **found};
+  const local::Ended ended = local::run_ranks(2, [&](int rank) { run_session(session, rank); });
+  const Shared& all = exchange->shared();
+  if (all.has_failed.load() != 0) return failure_of(all);
+  Run run = {.plan = plan, .context = context_of(all, ended)};
+  for (std::size_t at = 0; at < all.finished.load(); ++at) {
+    const SizeResult& seen = exchange->result(at);
+    run.rows.push_back({.bytes = amounts[at].bytes,
+                        .count = amounts[at].count,
+                        .method = verb_name(plan.verb),
+                        .out_of_place = timing_of_size(plan, seen)});
+    run.one_sided.push_back(one_sided(amounts[at].bytes, seen));
+  }
+  run.interrupted_by = ended.interrupted_by;
+  if (ended.died) run.died = local::death_of(ended);
+  return run;
+}
+
+}  // namespace comm_probe::measure::ucx

@@ -1,0 +1,62 @@
+// What the two processes of the ucx engine share beside UCX: their addresses and keys at the start,
+// a place to meet, and the samples. Made before they are forked.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "measure/engines/local/shared_memory.h"
+
+namespace comm_probe::measure::ucx {
+
+inline constexpr int kMostBlocks = 32;
+inline constexpr std::size_t kMostBytes = 8192;  // of an address, a key, a description
+
+// One size, as the origin saw it.
+struct SizeResult {
+  std::int32_t iterations = 0;
+  std::uint64_t wrong = 0;
+  std::int64_t preemptions = 0;
+  double seconds[kMostBlocks] = {};  // of one transfer, one per block
+  double in_flight = 0;              // seconds per transfer where a window of them is under way
+  double registration = 0;           // seconds of ucp_mem_map
+  double withdrawal = 0;             // seconds of ucp_mem_unmap
+};
+
+struct Shared {
+  struct Side {
+    std::atomic<std::uint32_t> meetings;
+    std::uint64_t memory;  // address of what the other one reaches
+    std::size_t address_size, key_size;
+    char address[kMostBytes];
+    char key[kMostBytes];
+  };
+  Side sides[2];
+  std::atomic<std::uint32_t> has_failed;
+  char failure[512];
+  char library[64];
+  char description[kMostBytes];  // of the endpoint of rank 0
+  std::uint32_t moves_cuda_memory;
+  std::atomic<std::uint64_t> wrong;     // that the target found
+  std::atomic<std::uint32_t> finished;  // sizes
+};
+
+class Exchange {
+ public:
+  static core::Result<Exchange> make(std::size_t sizes);
+  Shared& shared() const { return *reinterpret_cast<Shared*>(memory_.data()); }
+  SizeResult& result(std::size_t size) const;
+  // The first failure of either side is kept.
+  void fail(const char* text) const;
+  // Both come here before either goes on; `meanwhile` is called as long as one waits. False where
+  // one of them has failed.
+  bool meet(int rank, const std::function<void()>& meanwhile) const;
+
+ private:
+  explicit Exchange(local::SharedMemory memory) : memory_(std::move(memory)) {}
+  local::SharedMemory memory_;
+};
+
+}  // namespace comm_probe::measure::ucx

@@ -1,0 +1,235 @@
+#include "measure/engines/ucx/session.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "measure/clock.h"
+#include "measure/known_data.h"
+#include "measure/rank_samples.h"
+
+namespace comm_probe::measure::ucx {
+namespace {
+
+constexpr int kRegistrations = 16;
+constexpr double kLongestRegistrations = 20e-3;  // seconds
+
+std::int64_t preemptions_so_far() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
+class Side {
+ public:
+  Side(const Session& session, int rank, std::byte* memory, std::byte* spare)
+      : session_(session),
+        ucx_(session.calls),
+        all_(session.exchange.shared()),
+        rank_(rank),
+        memory_(memory),
+        spare_(spare) {}
+  ~Side() {
+    if (registered_ != nullptr) ucx_.unmap(side_, registered_);
+    if (side_ != nullptr) ucx_.close(side_);
+  }
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+
+  void run() {
+    if (!fine(ucx_.open(&side_)) || !fine(connect()) || !fine(share_memory()) || !describe())
+      return;
+    for (std::size_t at = 0; at < session_.amounts.size(); ++at) {
+      if (!(rank_ == 0 ? measure(at) : serve(at))) return;
+      if (rank_ == 0) all_.finished.store(static_cast<std::uint32_t>(at + 1));
+    }
+    meet();
+  }
+
+ private:
+  bool fine(const char* failure) {
+    if (failure != nullptr) session_.exchange.fail(failure);
+    return failure == nullptr;
+  }
+  bool meet() {
+    return session_.exchange.meet(rank_, [this] {
+      if (side_ != nullptr) ucx_.progress(side_);
+    });
+  }
+  static const char* keep(char* to, std::size_t* size, const void* bytes, std::size_t length) {
+    if (length > kMostBytes) return "an address or key of UCX is longer than expected";
+    std::memcpy(to, bytes, length);
+    *size = length;
+    return nullptr;
+  }
+
+  const char* connect() {
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    Shared::Side& mine = all_.sides[rank_];
+    if (const char* why = ucx_.address(side_, &bytes, &size)) return why;
+    if (const char* why = keep(mine.address, &mine.address_size, bytes, size)) return why;
+    if (!meet()) return "the other process has failed";
+    return ucx_.connect(side_, all_.sides[1 - rank_].address);
+  }
+
+  const char* share_memory() {
+    const std::size_t size = largest();
+    Shared::Side& mine = all_.sides[rank_];
+    if (const char* why = ucx_.map(side_, memory_, size, &registered_)) return why;
+    const void* bytes = nullptr;
+    std::size_t length = 0;
+    if (const char* why = ucx_.key(side_, registered_, &bytes, &length)) return why;
+    if (const char* why = keep(mine.key, &mine.key_size, bytes, length)) return why;
+    mine.memory = reinterpret_cast<std::uint64_t>(memory_);
+    if (!meet()) return "the other process has failed";
+    return ucx_.use_key(side_, all_.sides[1 - rank_].key);
+  }
+
+  // After a first transfer the endpoint knows which ways it uses.
+  bool describe() {
+    if (rank_ == 0) {
+      if (!fine(transfer(1, 1))) return false;
+      ucx_.describe(side_, all_.description, sizeof all_.description);
+      std::snprintf(all_.library, sizeof all_.library, "%s", ucx_.library());
+      all_.moves_cuda_memory = static_cast<std::uint32_t>(ucx_.moves_cuda_memory(side_));
+    }
+    return meet();
+  }
+
+  std::size_t largest() const {
+    return std::max<std::size_t>(
+        8, session_.amounts.back().count * element_bytes(session_.plan.element));
+  }
+  bool gets() const { return session_.plan.verb == Verb::kGet; }
+
+  const char* transfer(std::size_t bytes, int window) {
+    const comm_probe_ucx_transfer asked = {memory_, registered_,    all_.sides[1 - rank_].memory,
+                                           bytes,   gets() ? 1 : 0, window};
+    return ucx_.transfer(side_, &asked);
+  }
+
+  // As a send_recv from rank 0 to rank 1 (put), or from rank 1 to rank 0 (get).
+  Call call(std::size_t count) const {
+    return {.op = model::Op::kSendRecv,
+            .element = session_.plan.element,
+            .count = count,
+            .send = memory_,
+            .recv = memory_};
+  }
+  bool is_sender() const { return gets() ? rank_ == 1 : rank_ == 0; }
+
+  // Elements that are wrong after one transfer; all meet before and after it.
+  bool check(std::size_t count, std::uint64_t& wrong) {
+    const Call shape = call(count);
+    if (is_sender())
+      fill_input(shape, rank_, 2, memory_);
+    else
+      std::memset(memory_, 0x5a, shape.bytes(count));
+    if (!meet()) return false;
+    if (rank_ == 0 && count > 0 && !fine(transfer(shape.bytes(count), 1))) return false;
+    if (!meet()) return false;
+    if (!is_sender()) all_.wrong.store(count_wrong(shape, rank_, 2));
+    if (!meet()) return false;
+    wrong = all_.wrong.load();
+    return meet();
+  }
+
+  bool serve(std::size_t at) {
+    std::uint64_t wrong = 0;
+    if (session_.plan.check && !check(session_.amounts[at].count, wrong)) return false;
+    return meet();
+  }
+
+  double timed(std::size_t bytes, int calls, int window) {
+    const double start = now_seconds();
+    for (int i = 0; i < calls; ++i)
+      if (bytes > 0 && !fine(transfer(bytes, window))) return 0;
+    return (now_seconds() - start) / calls;
+  }
+
+  bool measure(std::size_t at) {
+    const std::size_t count = session_.amounts[at].count;
+    const std::size_t bytes = call(count).bytes(count);
+    SizeResult& result = session_.exchange.result(at);
+    if (session_.plan.check && !check(count, result.wrong)) return false;
+    timed(bytes, std::max(1, session_.plan.warmup), 1);
+    int calls = session_.plan.iterations;
+    if (calls == 0) calls = iterations_for(timed(bytes, 2, 1));
+    if (session_.plan.iterations == 0)
+      calls = iterations_for(timed(bytes, std::min(calls, 100), 1));
+    result.iterations = calls;
+    const std::int64_t before = preemptions_so_far();
+    for (int block = 0; block < session_.plan.blocks; ++block)
+      result.seconds[block] = timed(bytes, calls, 1);
+    result.preemptions = preemptions_so_far() - before;
+    result.in_flight = windowed(bytes, std::max(1, calls / kWindow));
+    register_again(bytes, result);
+    return session_.exchange.shared().has_failed.load() == 0 && meet();
+  }
+
+  double windowed(std::size_t bytes, int calls) {
+    std::vector<double> seconds;
+    timed(bytes, 1, kWindow);
+    for (int block = 0; block < session_.plan.blocks; ++block)
+      seconds.push_back(timed(bytes, calls, kWindow) / kWindow);
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+
+  // The cost of registering memory that is there: pages touched, never registered before in this
+  // process's `spare_`.
+  void register_again(std::size_t bytes, SizeResult& result) {
+    if (bytes == 0) return;
+    std::vector<double> in, out;
+    const double begin = now_seconds();
+    for (int i = 0; i < kRegistrations && (i < 3 || now_seconds() - begin < kLongestRegistrations);
+         ++i) {
+      comm_probe_ucx_memory* memory = nullptr;
+      const double start = now_seconds();
+      if (!fine(ucx_.map(side_, spare_, bytes, &memory))) return;
+      const double mapped = now_seconds();
+      if (!fine(ucx_.unmap(side_, memory))) return;
+      in.push_back(mapped - start);
+      out.push_back(now_seconds() - mapped);
+    }
+    std::sort(in.begin(), in.end());
+    std::sort(out.begin(), out.end());
+    result.registration = in[in.size() / 2];
+    result.withdrawal = out[out.size() / 2];
+  }
+
+  const Session& session_;
+  const comm_probe_ucx& ucx_;
+  Shared& all_;
+  int rank_;
+  std::byte* memory_;
+  std::byte* spare_;
+  comm_probe_ucx_side* side_ = nullptr;
+  comm_probe_ucx_memory* registered_ = nullptr;
+};
+
+}  // namespace
+
+// Where one fails, the other may wait inside UCX for what it will never send: a bad exit status
+// makes the parent end it.
+void run_session(const Session& session, int rank) {
+  constexpr int kFailed = 76;
+  const std::size_t size = std::max<std::size_t>(
+      4096, session.amounts.back().count * element_bytes(session.plan.element));
+  const auto memory = local::PrivateMemory::map(size);
+  const auto spare = local::PrivateMemory::map(size);
+  if (!memory || !spare) {
+    session.exchange.fail("no memory for the buffers; use a smaller -e");
+    ::_exit(kFailed);
+  }
+  std::memset(memory->data(), 1, size);
+  std::memset(spare->data(), 1, size);
+  Side(session, rank, memory->data(), spare->data()).run();
+  if (session.exchange.shared().has_failed.load() != 0) ::_exit(kFailed);
+}
+
+}  // namespace comm_probe::measure::ucx

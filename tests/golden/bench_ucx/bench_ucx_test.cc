@@ -1,0 +1,108 @@
+// bench --backend ucx as users call it: put and get between two processes, every size checked; what
+// is refused; without the plug-in.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "curve/curve.h"
+#include "measure/engines/ucx/engine.h"
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifdef COMM_PROBE_HAS_UCX
+std::vector<std::string> ucx(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"bench", "send_recv", "--backend", "ucx"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(BenchUcx, PutAndGetAreRightAndReadAsACurve) {
+  for (const char* verb : {"put", "get"}) {
+    const BinaryRun run = run_binary(ucx({"--verb", verb, "-b", "0", "-e", "300000", "-i", "99999",
+                                          "-n", "3", "-w", "1", "-d", "half"}));
+    ASSERT_EQ(run.status, 0) << run;
+    EXPECT_NE(run.out.find("# Out of bounds values : 0 OK"), std::string::npos) << run;
+    EXPECT_NE(run.out.find("one " + std::string(verb)), std::string::npos) << run;
+    core::Input input = core::Input::from_memory("bench", run.out);
+    const auto reading = curve::read(input);
+    ASSERT_TRUE(reading.ok()) << reading.error().one_line();
+    ASSERT_EQ(reading->curves.size(), 1u);
+    EXPECT_EQ(reading->curves.front().rows.size(), 4u);
+  }
+}
+
+TEST(BenchUcx, JsonNamesTransportsAndCosts) {
+  const BinaryRun run = run_binary(ucx({"-b", "8", "-e", "4096", "-f", "8", "-n", "5", "--json"}));
+  ASSERT_EQ(run.status, 0) << run;
+  const nlohmann::json result = nlohmann::json::parse(run.out)["result"];
+  ASSERT_EQ(result["one_sided"].size(), 4u);
+  EXPECT_EQ(result["rows"].size(), 4u);  // nothing in place
+  EXPECT_GT(result["one_sided"][3]["in_flight_GBps"], 0);
+  EXPECT_GT(result["one_sided"][3]["registration_us"], 0);
+  EXPECT_EQ(result["versions"][0].get<std::string>().rfind("UCX ", 0), 0u);
+  EXPECT_EQ(result["versions"][1].get<std::string>().rfind("transports: ", 0), 0u);
+  EXPECT_EQ(result["versions"][2].get<std::string>().rfind("memory: host", 0), 0u);
+}
+
+TEST(BenchUcx, RefusesInOneLine) {
+  struct Try {
+    std::vector<std::string> arguments;
+    int status;
+    std::string says;
+  };
+  for (const Try& tried : {Try{{"bench", "all_reduce", "--backend", "ucx"}, 2, "has no all_reduce"},
+                           Try{ucx({"--ranks", "3"}), 2, "which has two"},
+                           Try{ucx({"--algo", "ring"}), 2, "of its own to choose from"},
+                           Try{ucx({"--verb", "push"}), 2, "push"}}) {
+    const BinaryRun run = run_binary(tried.arguments);
+    EXPECT_EQ(run.status, tried.status) << run;
+    EXPECT_NE(run.err.find(tried.says), std::string::npos) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+  }
+}
+
+TEST(BenchUcx, TransportThatIsNotThereEndsBothProcesses) {
+  BinarySurroundings surroundings;
+  surroundings.environment = {{"UCX_TLS", "none_such"}, {"UCX_LOG_LEVEL", "fatal"}};
+  const BinaryRun run = run_binary(ucx({"-b", "8", "-e", "8"}), surroundings);
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_NE(run.err.find("ucp_init"), std::string::npos) << run;
+}
+#else
+TEST(BenchUcx, Runs) { GTEST_SKIP() << "built without UCX, or with a sanitizer"; }
+#endif
+
+TEST(BenchUcx, TransportsAreThoseOfTheLanes) {
+  EXPECT_EQ(measure::ucx::transports_in(
+                "# UCP endpoint vm:1\n#\n#               peer: <no debug data>\n"
+                "#   lane[0]:  3:sysv/memory.0 md[2]  -> md[2]/sysv/sysdev[255] am am_bw#0\n"
+                "#   lane[1]:  4:posix/memory.0 md[3] -> md[3]/posix/sysdev[255] rkey_ptr\n"
+                "#   lane[2]:  3:sysv/memory.0 md[2]  -> md[2]/sysv/sysdev[255] rma_bw\n"),
+            "sysv posix");
+  EXPECT_EQ(measure::ucx::transports_in("lane[0]"), "not told");
+  EXPECT_EQ(measure::ucx::transports_in(""), "not told");
+}
+
+TEST(BenchUcxAbsent, WithoutThePlugInSaysWhatIsMissing) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("comm_probe_no_ucx_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
+  const BinaryRun run =
+      run_shell((folder / "comm-probe").string() + " bench send_recv --backend ucx");
+  fs::remove_all(folder);
+  EXPECT_EQ(run.status, 3) << run;
+  ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
+  EXPECT_NE(run.err.find("bench --backend ucx: comm-probe-ucx.so is not beside the program"),
+            std::string::npos)
+      << run;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
