@@ -142,6 +142,8 @@ Json bench_rows(const Run& run) {
                       {"predicted_us", row.predicted && !in_place
                                            ? core::json_number(row.predicted->time().in_us())
                                            : Json(nullptr)},
+                      {"floor_us", row.floor && !in_place ? core::json_number(row.floor->in_us())
+                                                          : Json(nullptr)},
                       {"fastest_us", core::json_number(timing.fastest.in_us())},
                       {"slowest_us", core::json_number(timing.slowest.in_us())},
                       {"preemptions", timing.preemptions},
@@ -202,6 +204,28 @@ core::Table prediction_table(const Run& run) {
         {core::format_bytes(row.bytes), priced_as(row),
          core::format_duration(row.predicted->time()), core::format_duration(timing.time),
          fmt::format("{:.2f}", timing.time / row.predicted->time()),
+         core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});
+  }
+  return table;
+}
+
+bool has_floor(const Run& run) {
+  for (const Row& row : run.rows)
+    if (row.floor) return true;
+  return false;
+}
+
+core::Table floor_table(const Run& run) {
+  using Align = core::Column::Align;
+  core::Table table;
+  table.columns = {{"size"},      {"algorithm", Align::kLeft}, {"measured"},
+                   {"no data"},   {"measured/no data"},        {"samples", Align::kLeft, 5}};
+  for (const Row& row : run.rows) {
+    if (!row.floor || row.floor->in_seconds() <= 0) continue;
+    const Timing& timing = row.out_of_place;
+    table.rows.push_back(
+        {core::format_bytes(row.bytes), method_of(row), core::format_duration(timing.time),
+         core::format_duration(*row.floor), fmt::format("{:.2f}", timing.time / *row.floor),
          core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});
   }
   return table;

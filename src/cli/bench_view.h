@@ -23,6 +23,9 @@ core::Json one_sided_json(const measure::Run& run);
 bool has_prediction(const measure::Run& run);
 // Size, algorithm, predicted, measured, gap, samples' range.
 core::Table prediction_table(const measure::Run& run);
+bool has_floor(const measure::Run& run);
+// Size, algorithm, measured, a call without data, their ratio.
+core::Table floor_table(const measure::Run& run);
 // The terms of every prediction (--explain).
 std::vector<core::Block> prediction_details(const measure::Run& run);
 

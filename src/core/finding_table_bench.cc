@@ -44,6 +44,8 @@ constexpr std::array kCaveats = {
     CaveatEntry{"bench.not-priced",
                 "More ranks than cores: ranks take turns, and no prediction is made.",
                 "Use at most one rank per core (`nproc`) to compare with a prediction."},
+    CaveatEntry{"bench.shared-gpu", "Several ranks were measured on one GPU.",
+                "Their times say nothing about links between GPUs: use as many ranks as GPUs."},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "measure/engines/cuda/all_reduce.h"
 #include "measure/engines/mpi/engine.h"
 #include "measure/engines/ucx/engine.h"
 
@@ -27,6 +28,9 @@ const std::vector<Engine>& engines() {
        mpi::usual_ranks, mpi::algorithms, mpi::check, mpi::run},
       {"ucx", "send_recv as one-sided put or get (--verb) of two processes", ucx::missing,
        ucx::usual_ranks, ucx::algorithms, ucx::check, ucx::run},
+      {"cuda", "our own all_reduce kernels over memory that GPUs map of each other",
+       cuda::missing_all_reduce, cuda::usual_all_reduce_ranks, cuda::all_reduce_algorithms,
+       cuda::check_all_reduce, cuda::run_all_reduce_plan},
   };
   return all;
 }

@@ -94,6 +94,9 @@ struct Row {
   Timing out_of_place = {};
   Timing in_place = {};
   std::optional<model::Ledger> predicted = {};  // out of place; absent: not priced
+  // Of a call with nothing to move, launched and timed like the others: what waiting for each other
+  // costs. Where the engine has measured it.
+  std::optional<core::Duration> floor = {};
 };
 
 // What stands beside a row of one-sided transfers.

@@ -1,0 +1,80 @@
+#include "measure/engines/cuda/all_reduce_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace comm_probe::measure::cuda {
+namespace {
+
+using model::Algorithm;
+
+// Blocks per rank and threads per block, found on an H200 (docs/measured/h200-custom-allreduce.md).
+// More blocks share the message, but each of them signals all peers.
+constexpr std::uint64_t kUsualBlocks = 36;
+
+// What a rank works on at a time.
+std::uint64_t part_bytes(const ShapeRequest& request) {
+  const auto ranks = static_cast<std::uint64_t>(request.ranks);
+  return request.algorithm == Algorithm::kOneShot ? request.bytes : request.bytes / ranks;
+}
+
+const char* word_of(Algorithm algorithm) {
+  if (algorithm == Algorithm::kOneShot) return "one_shot";
+  return algorithm == Algorithm::kTwoShot ? "two_shot" : "ring";
+}
+
+}  // namespace
+
+core::Result<LaunchShape> shape_for(const ShapeRequest& request) {
+  const std::uint64_t possible = request.resident / static_cast<unsigned>(request.ranks_here);
+  if (possible == 0)
+    return core::missing_error(
+        fmt::format("{} ranks do not fit one GPU: it runs {} blocks of {} threads at a time, and "
+                    "blocks of ranks wait for each other",
+                    request.ranks_here, request.resident, kMostThreads),
+        "use fewer ranks");
+  const std::uint64_t packs = part_bytes(request) / kPackBytes;
+  const std::uint64_t wanted = (packs + kMostThreads - 1) / kMostThreads;
+  const std::uint64_t most = std::min<std::uint64_t>(possible, kUsualBlocks);
+  return LaunchShape{static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, most)),
+                     static_cast<unsigned>(kMostThreads)};
+}
+
+std::string kernel_name(Algorithm algorithm, Element element, int ranks) {
+  if (algorithm == Algorithm::kRing) return fmt::format("all_reduce_ring_{}", element_name(element));
+  return fmt::format("all_reduce_{}_{}_{}", word_of(algorithm), element_name(element),
+                     (ranks + 1) / 2 * 2);
+}
+
+core::Result<AllReduceKernels> AllReduceKernels::load(Element element, int ranks) {
+  auto reduce = Module::load("all_reduce");
+  if (!reduce) return reduce.error();
+  auto check = Module::load("all_reduce_check");
+  if (!check) return check.error();
+  return AllReduceKernels(std::move(*reduce), std::move(*check), element, ranks);
+}
+
+core::Result<FunctionHandle> AllReduceKernels::of(Algorithm algorithm) const {
+  return reduce_.function(kernel_name(algorithm, element_, ranks_).c_str());
+}
+core::Result<FunctionHandle> AllReduceKernels::fill() const {
+  return check_.function(fmt::format("fill_{}", element_name(element_)).c_str());
+}
+core::Result<FunctionHandle> AllReduceKernels::check() const {
+  return check_.function(fmt::format("check_{}", element_name(element_)).c_str());
+}
+
+core::Result<unsigned> AllReduceKernels::resident(Algorithm algorithm,
+                                                  const Context& context) const {
+  const auto function = of(algorithm);
+  if (!function) return function.error();
+  int per_multiprocessor = 0;
+  if (const auto status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+          &per_multiprocessor, *function, kMostThreads, 0);
+      !status)
+    return status.error();
+  return static_cast<unsigned>(per_multiprocessor * context.attribute(kMultiprocessors));
+}
+
+}  // namespace comm_probe::measure::cuda

@@ -1,0 +1,55 @@
+// The kernels of cuda/all_reduce.cu and cuda/all_reduce_check.cu by what they do, and the grid they
+// are launched with.
+//
+// Blocks of one launch wait for each other, so all of them must be resident: at most
+// (blocks that the occupancy calculator puts on a multiprocessor) x (multiprocessors) blocks, over
+// all ranks that share the GPU. Kernels that finish by themselves may run beside; they only delay.
+#pragma once
+
+#include <string>
+
+#include "measure/element.h"
+#include "measure/engines/cuda/all_reduce_check.h"
+#include "measure/engines/cuda/resources.h"
+#include "model/collective.h"
+
+namespace comm_probe::measure::cuda {
+
+struct LaunchShape {
+  unsigned blocks = 1;   // of each rank
+  unsigned threads = 1;  // of each block
+};
+
+// What a launch for one size is cut into. `resident` blocks fit the GPU at a time, `ranks_here` of
+// the `ranks` run on it. Fails where not even one block for each fits.
+struct ShapeRequest {
+  model::Algorithm algorithm = model::Algorithm::kOneShot;
+  std::uint64_t bytes = 0;
+  int ranks = 2;
+  int ranks_here = 2;
+  unsigned resident = 0;
+};
+core::Result<LaunchShape> shape_for(const ShapeRequest& request);
+
+// "all_reduce_one_shot_half_8"; a kernel for an even number of ranks also serves one less.
+std::string kernel_name(model::Algorithm algorithm, Element element, int ranks);
+
+class AllReduceKernels {
+ public:
+  static core::Result<AllReduceKernels> load(Element element, int ranks);
+  core::Result<FunctionHandle> of(model::Algorithm algorithm) const;
+  // Blocks of kMostThreads that fit the GPU of `context` at a time.
+  core::Result<unsigned> resident(model::Algorithm algorithm, const Context& context) const;
+  core::Result<FunctionHandle> fill() const;
+  core::Result<FunctionHandle> check() const;
+
+ private:
+  AllReduceKernels(Module reduce, Module check, Element element, int ranks)
+      : reduce_(std::move(reduce)), check_(std::move(check)), element_(element), ranks_(ranks) {}
+  Module reduce_;
+  Module check_;
+  Element element_;
+  int ranks_;
+};
+
+}  // namespace comm_probe::measure::cuda
