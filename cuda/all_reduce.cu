@@ -6,19 +6,19 @@
 
 using namespace comm_probe::measure::cuda;
 
-#define KERNEL(NAME, ...)                                                                   \
-  extern "C" __global__ void __launch_bounds__(kMostThreads, 1)                             \
-      all_reduce_##NAME(const __grid_constant__ AllReduceCall call) {                       \
-    const int rank = call.first_rank + static_cast<int>(blockIdx.y);                        \
-    Block<> block(call, rank);                                                              \
-    if (__VA_ARGS__(call, rank, block)) block.leave();                                      \
+#define KERNEL(NAME, ...)                                             \
+  extern "C" __global__ void __launch_bounds__(kMostThreads, 1)       \
+      all_reduce_##NAME(const __grid_constant__ AllReduceCall call) { \
+    const int rank = call.first_rank + static_cast<int>(blockIdx.y);  \
+    Block<> block(call, rank);                                        \
+    if (__VA_ARGS__(call, rank, block)) block.leave();                \
   }
-#define OF_RANKS(T, NAME, RANKS)                     \
+#define OF_RANKS(T, NAME, RANKS)                        \
   KERNEL(one_shot_##NAME##_##RANKS, one_shot<T, RANKS>) \
   KERNEL(two_shot_##NAME##_##RANKS, two_shot<T, RANKS>)
-#define OF_TYPE(T, NAME)                                          \
-  OF_RANKS(T, NAME, 2) OF_RANKS(T, NAME, 4) OF_RANKS(T, NAME, 6) OF_RANKS(T, NAME, 8) \
-  KERNEL(ring_##NAME, ring<T>)
+#define OF_TYPE(T, NAME) \
+  OF_RANKS(T, NAME, 2)   \
+  OF_RANKS(T, NAME, 4) OF_RANKS(T, NAME, 6) OF_RANKS(T, NAME, 8) KERNEL(ring_##NAME, ring<T>)
 
 OF_TYPE(float, float)
 OF_TYPE(__half, half)

@@ -22,8 +22,7 @@ COMM_PROBE_BOTH inline std::uint64_t mixed(std::uint64_t x) {
 }
 
 COMM_PROBE_BOTH inline float random_element(std::uint64_t seed, int rank, std::uint64_t index) {
-  const std::uint64_t hash =
-      mixed(index ^ mixed(seed * 16 + static_cast<std::uint64_t>(rank)));
+  const std::uint64_t hash = mixed(index ^ mixed(seed * 16 + static_cast<std::uint64_t>(rank)));
   const auto fraction = static_cast<std::int32_t>(hash >> 40) - (1 << 23);
   const auto halvings = static_cast<std::uint32_t>(hash & 7);
   return static_cast<float>(fraction) / static_cast<float>(1U << (23 + halvings));

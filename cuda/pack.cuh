@@ -1,8 +1,10 @@
 // 16 bytes of elements: what one thread loads, adds and stores at a time. Sums are kept in f32 and
 // rounded to the element's type once, when they are stored.
 //
-// The last pack of a message may be cut short (any count of elements works): its elements are then
-// moved one by one, and nothing behind the last one is read or written.
+// The elements behind the last whole pack (any count works) are handled one by one, by the thread
+// that would have handled their pack: nothing behind the last one is read or written, and the path
+// of whole packs has no branch for them. (With one, 8 KiB on 8 ranks took 5.0 us instead of
+// KKK.)
 #pragma once
 
 #include <cuda_bf16.h>
@@ -23,78 +25,96 @@ __device__ inline void round_to(float value, __nv_bfloat16& out) {
   out = __float2bfloat16_rn(value);
 }
 
-template <class T>
-struct alignas(kPackBytes) Pack {
-  static constexpr int kElements = kPackBytes / static_cast<int>(sizeof(T));
-  T element[kElements];
+// `kCount` elements; a whole pack, or one element.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T)) Elements {
+  T at[kCount];
 };
-
 template <class T>
-struct Sum {
-  float element[Pack<T>::kElements];
+inline constexpr int kPerPack = kPackBytes / static_cast<int>(sizeof(T));
 
-  __device__ void start(const Pack<T>& pack) {
+template <class T, int kCount>
+struct Sum {
+  float at[kCount];
+
+  __device__ void start(const Elements<T, kCount>& first) {
 #pragma unroll
-    for (int i = 0; i < Pack<T>::kElements; ++i) element[i] = widened(pack.element[i]);
+    for (int i = 0; i < kCount; ++i) at[i] = widened(first.at[i]);
   }
   // __fadd_rn: never contracted, so that the order alone decides the bits.
-  __device__ void add(const Pack<T>& pack) {
+  __device__ void add(const Elements<T, kCount>& next) {
 #pragma unroll
-    for (int i = 0; i < Pack<T>::kElements; ++i)
-      element[i] = __fadd_rn(element[i], widened(pack.element[i]));
+    for (int i = 0; i < kCount; ++i) at[i] = __fadd_rn(at[i], widened(next.at[i]));
   }
-  __device__ Pack<T> rounded() const {
-    Pack<T> pack;
+  __device__ Elements<T, kCount> rounded() const {
+    Elements<T, kCount> result;
 #pragma unroll
-    for (int i = 0; i < Pack<T>::kElements; ++i) round_to(element[i], pack.element[i]);
-    return pack;
+    for (int i = 0; i < kCount; ++i) round_to(at[i], result.at[i]);
+    return result;
   }
 };
 
-// The packs of a message of `count` elements.
+// The whole packs from element `begin` (a multiple of a pack) up to `end`, and what is left of the
+// last one.
 template <class T>
-struct Packs {
-  std::uint64_t whole;
-  int rest;  // elements of the one that is cut short; 0: there is none
+struct Span {
+  std::uint64_t begin;
+  std::uint64_t packs;
+  int rest;
 
-  __device__ explicit Packs(std::uint64_t count)
-      : whole(count / Pack<T>::kElements), rest(static_cast<int>(count % Pack<T>::kElements)) {}
-  __device__ std::uint64_t all() const { return whole + (rest != 0 ? 1 : 0); }
-  __device__ bool is_short(std::uint64_t pack) const { return pack >= whole; }
-
-  // `pack` counts from the begin of the message, `at` from the begin of the memory.
-  __device__ Pack<T> load(const void* memory, std::uint64_t at, std::uint64_t pack) const {
-    if (!is_short(pack)) return static_cast<const Pack<T>*>(memory)[at];
-    Pack<T> loaded = {};
-#pragma unroll
-    for (int i = 0; i < Pack<T>::kElements; ++i)
-      if (i < rest) loaded.element[i] = static_cast<const T*>(memory)[at * Pack<T>::kElements + i];
-    return loaded;
-  }
-  __device__ void store(void* memory, std::uint64_t at, std::uint64_t pack,
-                        const Pack<T>& value) const {
-    if (!is_short(pack)) {
-      static_cast<Pack<T>*>(memory)[at] = value;
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < Pack<T>::kElements; ++i)
-      if (i < rest) static_cast<T*>(memory)[at * Pack<T>::kElements + i] = value.element[i];
-  }
+  __device__ Span(std::uint64_t begin, std::uint64_t end)
+      : begin(begin),
+        packs((end - begin) / kPerPack<T>),
+        rest(static_cast<int>((end - begin) % kPerPack<T>)) {}
 };
 
-// Slice q of a message in `ranks` parts: packs begin..end of the message.
-struct Slices {
-  std::uint64_t length;  // of the longest
-  std::uint64_t packs;
+// Calls visit(first element, how many as a constant) for everything of `span` that this thread
+// handles: the same pack on every rank, so that meeting the block of the same number is enough.
+template <int kCount>
+struct Count {
+  static constexpr int value = kCount;
+};
+template <class T, class Visit>
+__device__ inline void for_own(const Span<T>& span, Visit visit) {
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  std::uint64_t pack = first;
+  for (; pack < span.packs; pack += step)
+    visit(span.begin + pack * kPerPack<T>, Count<kPerPack<T>>());
+  if (pack == span.packs) {
+#pragma unroll 1
+    for (int i = 0; i < span.rest; ++i)
+      visit(span.begin + pack * kPerPack<T> + i, Count<1>());
+  }
+}
 
-  __device__ Slices(std::uint64_t packs, int ranks)
-      : length((packs + ranks - 1) / ranks), packs(packs) {}
+template <class T, int kCount>
+__device__ inline Elements<T, kCount> load(const void* memory, std::uint64_t element,
+                                           Count<kCount>) {
+  return *reinterpret_cast<const Elements<T, kCount>*>(static_cast<const T*>(memory) + element);
+}
+template <class T, int kCount>
+__device__ inline void store(void* memory, std::uint64_t element,
+                             const Elements<T, kCount>& value) {
+  *reinterpret_cast<Elements<T, kCount>*>(static_cast<T*>(memory) + element) = value;
+}
+
+// A message of `count` elements in as many slices as there are ranks, all but the last ones of
+// `length` elements, a multiple of a pack.
+template <class T>
+struct Slices {
+  std::uint64_t length;
+  std::uint64_t count;
+
+  __device__ Slices(std::uint64_t count, int parts) : count(count) {
+    const std::uint64_t packs = (count + kPerPack<T> - 1) / kPerPack<T>;
+    length = (packs + parts - 1) / parts * kPerPack<T>;
+  }
   __device__ std::uint64_t begin(int slice) const {
     const std::uint64_t at = length * slice;
-    return at < packs ? at : packs;
+    return at < count ? at : count;
   }
-  __device__ std::uint64_t size(int slice) const { return begin(slice + 1) - begin(slice); }
+  __device__ Span<T> span(int slice) const { return Span<T>(begin(slice), begin(slice + 1)); }
 };
 
 }  // namespace comm_probe::measure::cuda

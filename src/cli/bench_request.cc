@@ -86,7 +86,8 @@ void BenchRequest::add_to(CLI::App& app) {
                            ->type_name("N");
   app.add_option("-w,--warmup_iters", plan_.warmup, "calls before the first sample")
       ->capture_default_str();
-  app.add_option("-c,--check", check_, "1: check the results, 0: do not")->capture_default_str();
+  app.add_option("-c,--check", check_, "0: results are not checked; N: of N calls (cuda), 1 else")
+      ->capture_default_str();
   gpus_option_ = app.add_option("-g,--ngpus", gpus_, "ranks per thread: ranks = -t x -g");
   threads_option_ = app.add_option("-t,--nthreads", threads_, "see -g");
   ranks_option_ = app.add_option("--ranks", ranks_, "ranks (default: one per core, 2 to 8)");
@@ -185,6 +186,7 @@ core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) co
   plan.registration = registers_;
   plan.shares_one_gpu = one_gpu_ranks_ != 0;
   plan.check = check_ != 0;
+  plan.checks = check_;
   plan.average = static_cast<measure::RankAverage>(average_);
   if (plan.step.count() > 0) plan.factor = 0;
   return plan;

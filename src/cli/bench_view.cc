@@ -218,8 +218,8 @@ bool has_floor(const Run& run) {
 core::Table floor_table(const Run& run) {
   using Align = core::Column::Align;
   core::Table table;
-  table.columns = {{"size"},      {"algorithm", Align::kLeft}, {"measured"},
-                   {"no data"},   {"measured/no data"},        {"samples", Align::kLeft, 5}};
+  table.columns = {{"size"},    {"algorithm", Align::kLeft}, {"measured"},
+                   {"no data"}, {"measured/no data"},        {"samples", Align::kLeft, 5}};
   for (const Row& row : run.rows) {
     if (!row.floor || row.floor->in_seconds() <= 0) continue;
     const Timing& timing = row.out_of_place;

@@ -51,6 +51,7 @@ struct Plan {
   int warmup = 5;
   int blocks = 9;
   bool check = true;
+  int checks = 1;  // calls that are checked, each on other data (the cuda engine; nccl-tests -c)
   bool with_in_place = true;  // false: only out of place, `in_place` stays empty
   RankAverage average = RankAverage::kMean;
   // For engines on GPUs (nccl-tests -t, -g, -G, -R): ranks = threads * gpus where given; graph:

@@ -32,11 +32,11 @@ std::optional<core::Error> refuse_kind(const Plan& plan) {
       plan.element != Element::kBf16)
     return core::input_error(fmt::format("the cuda engine sums float, half and bfloat16, not {}",
                                          element_name(plan.element)));
-  if (plan.algorithm && std::find(kAlgorithms.begin(), kAlgorithms.end(), *plan.algorithm) ==
-                            kAlgorithms.end())
-    return core::input_error(fmt::format("the cuda engine has no {} all_reduce",
-                                         model::algorithm_name(*plan.algorithm)),
-                             "it has one-shot, two-shot and ring");
+  if (plan.algorithm &&
+      std::find(kAlgorithms.begin(), kAlgorithms.end(), *plan.algorithm) == kAlgorithms.end())
+    return core::input_error(
+        fmt::format("the cuda engine has no {} all_reduce", model::algorithm_name(*plan.algorithm)),
+        "it has one-shot, two-shot and ring");
   return std::nullopt;
 }
 
@@ -57,8 +57,8 @@ std::vector<AllReduceStep> steps_of(const Plan& plan, const std::vector<core::By
   std::vector<AllReduceStep> steps;
   for (const core::Bytes size : sizes) {
     const Amount amount = amount_of(plan, size);
-    steps.push_back({amount, plan.algorithm ? *plan.algorithm
-                                            : usual_all_reduce(plan.ranks, amount.bytes)});
+    steps.push_back(
+        {amount, plan.algorithm ? *plan.algorithm : usual_all_reduce(plan.ranks, amount.bytes)});
   }
   return steps;
 }
@@ -102,8 +102,8 @@ std::vector<Row> rows_of(const AllReduceJob& job) {
   return rows;
 }
 
-Context context_of(const AllReduceJob& job) {
-  Context context;
+measure::Context context_of(const AllReduceJob& job) {
+  measure::Context context;
   context.engine = "cuda";
   const std::string host =
       core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost");
@@ -121,10 +121,9 @@ Context context_of(const AllReduceJob& job) {
 
 core::Caveat shared_gpu(const AllReduceJob& job) {
   if (job.plan.shares_one_gpu)
-    return core::make_caveat("bench.shared-gpu",
-                             fmt::format("a GPU for each of {} processes", job.plan.ranks),
-                             "they take turns on one: results are checked, times mean nothing",
-                             true);
+    return core::make_caveat(
+        "bench.shared-gpu", fmt::format("a GPU for each of {} processes", job.plan.ranks),
+        "they take turns on one: results are checked, times mean nothing", true);
   return core::make_caveat(
       "bench.shared-gpu",
       fmt::format("a GPU for each of {} ranks ({} in use)", job.plan.ranks, job.devices),
@@ -195,9 +194,9 @@ core::Result<Run> run_all_reduce_plan(const Plan& plan, const Progress& progress
   run.interrupted_by = ended.interrupted_by;
   if (ended.died) {
     const int rank = memory.first_rank(ended.died->rank);
-    run.died = RankDeath{rank, ended.died->signal, ended.died->sentence(),
-                         ended.died->still.has_value(),
-                         ended.processes.empty() ? 0 : ended.processes.back()};
+    run.died =
+        RankDeath{rank, ended.died->signal, ended.died->sentence(), ended.died->still.has_value(),
+                  ended.processes.empty() ? 0 : ended.processes.back()};
   }
   if (plan.ranks > job.devices) run.context.caveats.push_back(shared_gpu(job));
   return run;

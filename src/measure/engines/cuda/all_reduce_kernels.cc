@@ -42,7 +42,8 @@ core::Result<LaunchShape> shape_for(const ShapeRequest& request) {
 }
 
 std::string kernel_name(Algorithm algorithm, Element element, int ranks) {
-  if (algorithm == Algorithm::kRing) return fmt::format("all_reduce_ring_{}", element_name(element));
+  if (algorithm == Algorithm::kRing)
+    return fmt::format("all_reduce_ring_{}", element_name(element));
   return fmt::format("all_reduce_{}_{}_{}", word_of(algorithm), element_name(element),
                      (ranks + 1) / 2 * 2);
 }
@@ -52,7 +53,10 @@ core::Result<AllReduceKernels> AllReduceKernels::load(Element element, int ranks
   if (!reduce) return reduce.error();
   auto check = Module::load("all_reduce_check");
   if (!check) return check.error();
-  return AllReduceKernels(std::move(*reduce), std::move(*check), element, ranks);
+  auto stress = Module::load("all_reduce_stress");
+  if (!stress) return stress.error();
+  return AllReduceKernels(std::move(*reduce), std::move(*check), std::move(*stress), element,
+                          ranks);
 }
 
 core::Result<FunctionHandle> AllReduceKernels::of(Algorithm algorithm) const {
@@ -65,13 +69,15 @@ core::Result<FunctionHandle> AllReduceKernels::check() const {
   return check_.function(fmt::format("check_{}", element_name(element_)).c_str());
 }
 
-core::Result<unsigned> AllReduceKernels::resident(Algorithm algorithm,
-                                                  const Context& context) const {
-  const auto function = of(algorithm);
-  if (!function) return function.error();
+core::Result<FunctionHandle> AllReduceKernels::stress(Algorithm algorithm) const {
+  return stress_.function(
+      fmt::format("stress_{}_{}", word_of(algorithm), element_name(element_)).c_str());
+}
+
+core::Result<unsigned> resident_blocks(FunctionHandle kernel, int threads, const Context& context) {
   int per_multiprocessor = 0;
-  if (const auto status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &per_multiprocessor, *function, kMostThreads, 0);
+  if (const auto status = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor,
+                                                                               kernel, threads, 0);
       !status)
     return status.error();
   return static_cast<unsigned>(per_multiprocessor * context.attribute(kMultiprocessors));

@@ -34,20 +34,27 @@ core::Result<LaunchShape> shape_for(const ShapeRequest& request);
 // "all_reduce_one_shot_half_8"; a kernel for an even number of ranks also serves one less.
 std::string kernel_name(model::Algorithm algorithm, Element element, int ranks);
 
+// Blocks of a kernel that fit the GPU at a time.
+core::Result<unsigned> resident_blocks(FunctionHandle kernel, int threads, const Context& context);
+
 class AllReduceKernels {
  public:
   static core::Result<AllReduceKernels> load(Element element, int ranks);
   core::Result<FunctionHandle> of(model::Algorithm algorithm) const;
-  // Blocks of kMostThreads that fit the GPU of `context` at a time.
-  core::Result<unsigned> resident(model::Algorithm algorithm, const Context& context) const;
   core::Result<FunctionHandle> fill() const;
   core::Result<FunctionHandle> check() const;
+  core::Result<FunctionHandle> stress(model::Algorithm algorithm) const;
 
  private:
-  AllReduceKernels(Module reduce, Module check, Element element, int ranks)
-      : reduce_(std::move(reduce)), check_(std::move(check)), element_(element), ranks_(ranks) {}
+  AllReduceKernels(Module reduce, Module check, Module stress, Element element, int ranks)
+      : reduce_(std::move(reduce)),
+        check_(std::move(check)),
+        stress_(std::move(stress)),
+        element_(element),
+        ranks_(ranks) {}
   Module reduce_;
   Module check_;
+  Module stress_;
   Element element_;
   int ranks_;
 };

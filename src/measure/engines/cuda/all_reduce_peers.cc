@@ -49,8 +49,7 @@ std::optional<core::Error> unreachable(const ProcessFacts& own, const ProcessFac
 core::Result<Owned<Address>> mapped_memory(const ProcessFacts& own, const ProcessFacts& peer) {
   if (const auto error = unreachable(own, peer)) return *error;
   Address address = 0;
-  if (const auto status =
-          driver().cuIpcOpenMemHandle_v2(&address, peer.handle, kIpcLazyPeerAccess);
+  if (const auto status = driver().cuIpcOpenMemHandle_v2(&address, peer.handle, kIpcLazyPeerAccess);
       !status) {
     core::Error error = status.error();
     error.hint = "processes need one IPC and PID namespace and the same CUDA_VISIBLE_DEVICES";

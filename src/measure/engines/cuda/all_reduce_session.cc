@@ -21,10 +21,15 @@ using core::Result;
 constexpr std::uint64_t kTimeoutNs = 20'000'000'000;
 constexpr unsigned kFillBlocks = 64, kFillThreads = 256;  // finish by themselves
 
+// `-c N`: calls in one launch of the stress kernel, and how long a block is held up at most.
+constexpr int kStressRounds = 20000;
+constexpr std::uint32_t kLongestDelayNs = 3000;
+
 // What is launched for one size.
 struct Work {
   AllReduceCall call = {};
   FunctionHandle kernel = nullptr;
+  FunctionHandle stress = nullptr;
   LaunchShape shape = {};
   bool is_ring = false;
 };
@@ -32,9 +37,8 @@ struct Work {
 core::Error failure_error(const Failure& failure) {
   return core::missing_error(
       fmt::format("rank {} waited {} for rank {} in vain (block {}: number {} came, {} was due)",
-                  failure.rank,
-                  core::format_duration(core::Duration::from_ns(double{kTimeoutNs})), failure.peer,
-                  failure.block, failure.seen, failure.wanted),
+                  failure.rank, core::format_duration(core::Duration::from_ns(double{kTimeoutNs})),
+                  failure.peer, failure.block, failure.seen, failure.wanted),
       "that rank's process stands still, or its writes do not arrive: comm-probe topo shows IOMMU "
       "and ACS on the way");
 }
@@ -61,6 +65,7 @@ class Session {
   Result<bool> measure(std::size_t at, bool in_place);
   Result<std::uint64_t> check(const Work& work, std::uint64_t seed);
   Result<bool> run_check(const Work& work, std::uint64_t seed);
+  Result<bool> run_stress(const Work& work, std::uint64_t seed);
   Result<int> agree_on_iterations(const Work& work);
   Result<bool> sample(const Work& work, ProcessSamples& samples);
   Result<double> seconds_per_call(const Work& work, int calls);
@@ -84,13 +89,18 @@ class Session {
 core::Error lost_another() { return core::missing_error("another process of the run failed"); }
 
 // The least that one of the algorithms of the run leaves room for.
-Result<unsigned> resident_blocks(const AllReduceJob& job, const AllReduceKernels& kernels,
-                                 const Context& context) {
+Result<unsigned> least_resident(const AllReduceJob& job, const AllReduceKernels& kernels,
+                                const Context& context) {
   unsigned least = ~0U;
   for (const AllReduceStep& step : job.steps) {
-    const auto resident = kernels.resident(step.algorithm, context);
+    const auto kernel = kernels.of(step.algorithm), stress = kernels.stress(step.algorithm);
+    if (!kernel) return kernel.error();
+    if (!stress) return stress.error();
+    const auto resident = resident_blocks(*kernel, kMostThreads, context);
     if (!resident) return resident.error();
-    least = std::min(least, *resident);
+    const auto stressed = resident_blocks(*stress, kStressThreads, context);
+    if (!stressed) return stressed.error();
+    least = std::min({least, *resident, *stressed});
   }
   return least;
 }
@@ -98,7 +108,7 @@ Result<unsigned> resident_blocks(const AllReduceJob& job, const AllReduceKernels
 Result<bool> tell_facts(const AllReduceJob& job, int process, const Context& context,
                         const AllReduceKernels& kernels) {
   ProcessFacts& facts = job.world.facts(process);
-  const auto resident = resident_blocks(job, kernels, context);
+  const auto resident = least_resident(job, kernels, context);
   if (!resident) return resident.error();
   facts.resident = *resident;
   facts.pid = ::getpid();
@@ -138,19 +148,21 @@ Result<bool> Session::run() {
 }
 
 Result<Work> Session::work_of(const AllReduceStep& step, bool in_place) const {
-  const auto kernel = kernels_.of(step.algorithm);
+  const auto kernel = kernels_.of(step.algorithm), stress = kernels_.stress(step.algorithm);
   if (!kernel) return kernel.error();
+  if (!stress) return stress.error();
   unsigned resident = ~0U;
   int ranks_here = 0;  // all processes take the grid that the fullest GPU has room for
   for (int process = 0; process < job_.memory.processes(); ++process) {
     resident = std::min(resident, job_.world.facts(process).resident);
     ranks_here = std::max(ranks_here, job_.memory.ranks_of(process));
   }
-  const auto shape = shape_for(
-      {step.algorithm, step.amount.bytes.whole(), job_.plan.ranks, ranks_here, resident});
+  const auto shape =
+      shape_for({step.algorithm, step.amount.bytes.whole(), job_.plan.ranks, ranks_here, resident});
   if (!shape) return shape.error();
   Work work = {.call = peers_.call(),
                .kernel = *kernel,
+               .stress = *stress,
                .shape = *shape,
                .is_ring = step.algorithm == model::Algorithm::kRing};
   work.call.count = step.amount.count;
@@ -206,9 +218,10 @@ Result<bool> Session::sample(const Work& work, ProcessSamples& samples) {
 
 Result<std::uint64_t> Session::check(const Work& work, std::uint64_t seed) {
   if (const auto done = run_check(work, seed); !done) return done.error();
+  if (const auto done = run_stress(work, seed << 32); !done) return done.error();
   std::uint64_t wrong = 0;
-  if (const auto status = driver().cuMemcpyDtoHAsync_v2(&wrong, wrong_.address(), sizeof wrong,
-                                                        stream_.handle());
+  if (const auto status =
+          driver().cuMemcpyDtoHAsync_v2(&wrong, wrong_.address(), sizeof wrong, stream_.handle());
       !status)
     return status.error();
   if (const auto done = stream_.synchronize(); !done) return done.error();
@@ -233,6 +246,24 @@ Result<bool> Session::run_check(const Work& work, std::uint64_t seed) {
   Address wrong = wrong_.address();
   std::array<void*, 3> checked = {&call, &order, &wrong};
   return launch_over_ranks(*check, shape, checked);
+}
+
+// The calls beyond the first of `-c N`.
+Result<bool> Session::run_stress(const Work& work, std::uint64_t seed) {
+  AllReduceCall call = work.call;
+  Address wrong = wrong_.address();
+  const LaunchShape shape = {work.shape.blocks, kStressThreads};
+  for (int done = 1; done < job_.plan.checks; done += kStressRounds) {
+    StressOrder order = {
+        .first_seed = seed + static_cast<std::uint64_t>(done),
+        .rounds = static_cast<std::uint32_t>(std::min(job_.plan.checks - done, kStressRounds)),
+        .is_ring = work.is_ring ? 1U : 0U,
+        .longest_delay_ns = kLongestDelayNs};
+    std::array<void*, 3> parameters = {&call, &order, &wrong};
+    if (const auto launched = launch_over_ranks(work.stress, shape, parameters); !launched)
+      return launched.error();
+  }
+  return true;
 }
 
 // The first process times a few calls and tells the others how many to make.
@@ -287,9 +318,9 @@ Result<bool> Session::launch(const Work& work) {
 
 Result<bool> Session::launch_over_ranks(FunctionHandle kernel, const LaunchShape& shape,
                                         std::span<void*> parameters) {
-  const auto status = driver().cuLaunchKernel(
-      kernel, shape.blocks, static_cast<unsigned>(ranks_here()), 1, shape.threads, 1, 1, 0,
-      stream_.handle(), parameters.data(), nullptr);
+  const auto status =
+      driver().cuLaunchKernel(kernel, shape.blocks, static_cast<unsigned>(ranks_here()), 1,
+                              shape.threads, 1, 1, 0, stream_.handle(), parameters.data(), nullptr);
   if (!status) return status.error();
   return true;
 }
