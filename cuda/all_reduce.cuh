@@ -46,8 +46,8 @@ struct Addresses {
 // All loads are under way before the first is used.
 template <class T, int kRanks, int kCount>
 __device__ inline Elements<T, kCount> sum_of(const AllReduceCall& call,
-                                             const Addresses<kRanks>& inputs,
-                                             std::uint64_t element, Count<kCount> how_many) {
+                                             const Addresses<kRanks>& inputs, std::uint64_t element,
+                                             Count<kCount> how_many) {
   Elements<T, kCount> loaded[kLoads<kRanks>];
 #pragma unroll
   for (int rank = 0; rank < kLoads<kRanks>; ++rank)

@@ -32,6 +32,7 @@ __device__ void for_own_elements(const AllReduceCall& call, int parts, Visit vis
   const Slices<T> slices(call.count, parts);
   for (int part = 0; part < parts; ++part)
     for_own<T>(slices.span(part), [&](std::uint64_t at, auto how_many) {
+#pragma unroll 1
       for (int i = 0; i < how_many.value; ++i) visit(at + i);
     });
 }
