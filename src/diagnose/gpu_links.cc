@@ -104,70 +104,75 @@ void judge_ceiling(const GpuLink& link, const GpuLinks& links, const std::option
 
 using MatrixKey = std::tuple<GpuLinkKind, measure::Mover, measure::HostMemory, measure::PeerMode>;
 
-// The name that nvbandwidth or p2pBandwidthLatencyTest has for it; ours where neither has it.
+// What nvbandwidth calls it ("{}" is "ce" or "sm"); our own word where it has none.
+struct MatrixName {
+  GpuLinkKind kind;
+  curve::MatrixKind as;
+  const char* name;
+};
+constexpr MatrixName kMatrixNames[] = {
+    {GpuLinkKind::kHostToDevice, curve::MatrixKind::kHostToDevice, "host_to_device_memcpy_{}"},
+    {GpuLinkKind::kDeviceToHost, curve::MatrixKind::kDeviceToHost, "device_to_host_memcpy_{}"},
+    {GpuLinkKind::kHostBothWays, curve::MatrixKind::kHostToDevice,
+     "host_device_bidirectional_memcpy_{}"},
+    {GpuLinkKind::kLocalCopy, curve::MatrixKind::kLocalCopy, "device_local_copy_{}"},
+    {GpuLinkKind::kPeerWrite, curve::MatrixKind::kDeviceToDevice,
+     "device_to_device_memcpy_write_{}"},
+    {GpuLinkKind::kPeerRead, curve::MatrixKind::kDeviceToDevice, "device_to_device_memcpy_read_{}"},
+    {GpuLinkKind::kPeerBothWays, curve::MatrixKind::kDeviceToDevice,
+     "device_to_device_bidirectional_memcpy_{}"},
+    {GpuLinkKind::kCopyLatency, curve::MatrixKind::kPeerLatency, "device_to_device_latency_{}"},
+    {GpuLinkKind::kLoadLatency, curve::MatrixKind::kPeerLatency, "device_to_device_latency_{}"},
+    {GpuLinkKind::kStoreLatency, curve::MatrixKind::kPeerLatency,
+     "device_to_device_latency_store_{}"},
+};
+
+curve::PeerAccess access_of(const GpuLink& link) {
+  switch (link.peer_mode) {
+    case measure::PeerMode::kNone:
+      return curve::PeerAccess::kNotSaid;
+    case measure::PeerMode::kDirect:
+      return curve::PeerAccess::kEnabled;
+    case measure::PeerMode::kThroughHost:
+      return curve::PeerAccess::kDisabled;
+  }
+  return curve::PeerAccess::kNotSaid;
+}
+
+// A row per GPU, too; else one row for the host, or for each GPU with itself.
+bool is_square(const GpuLink& link) { return link.peer && link.kind != GpuLinkKind::kLocalCopy; }
+
+void name_matrix(const GpuLink& link, LinkMatrix& matrix) {
+  const bool by_kernel = link.mover == measure::Mover::kKernel;
+  for (const MatrixName& known : kMatrixNames) {
+    if (known.kind != link.kind) continue;
+    matrix.kind = known.as;
+    matrix.name = fmt::format(fmt::runtime(known.name), by_kernel ? "sm" : "ce");
+  }
+  if (link.peer_mode == measure::PeerMode::kThroughHost)
+    matrix.name = "device_to_device_memcpy_through_host";
+  if (link.kind == GpuLinkKind::kLoadLatency && !link.peer) matrix.name = "host_device_latency_sm";
+  if (link.memory == measure::HostMemory::kPageable) {
+    matrix.kind = curve::MatrixKind::kOther;  // no rule holds it against a slot
+    matrix.name += "_pageable";
+  }
+}
+
 LinkMatrix empty_matrix(const GpuLink& link, std::size_t gpus) {
   LinkMatrix matrix;
-  const bool by_kernel = link.mover == measure::Mover::kKernel;
-  matrix.engine = by_kernel ? curve::CopyEngine::kMultiprocessors : curve::CopyEngine::kCopyEngine;
-  const char* suffix = by_kernel ? "sm" : "ce";
-  const bool is_pageable = link.memory == measure::HostMemory::kPageable;
-  const char* memory = is_pageable ? "pageable_" : "";
-  matrix.peer_access = link.peer_mode == measure::PeerMode::kDirect ? curve::PeerAccess::kEnabled
-                       : link.peer_mode == measure::PeerMode::kThroughHost
-                           ? curve::PeerAccess::kDisabled
-                           : curve::PeerAccess::kNotSaid;
-  switch (link.kind) {
-    case GpuLinkKind::kHostToDevice:
-      matrix.kind = is_pageable ? curve::MatrixKind::kOther : curve::MatrixKind::kHostToDevice;
-      matrix.name = fmt::format("host_to_device_{}memcpy_{}", memory, suffix);
-      break;
-    case GpuLinkKind::kDeviceToHost:
-      matrix.kind = is_pageable ? curve::MatrixKind::kOther : curve::MatrixKind::kDeviceToHost;
-      matrix.name = fmt::format("device_to_host_{}memcpy_{}", memory, suffix);
-      break;
-    case GpuLinkKind::kHostBothWays:
-      matrix.kind = curve::MatrixKind::kHostToDevice;
-      matrix.bidirectional = true;
-      matrix.name = "host_device_bidirectional_memcpy_ce";
-      break;
-    case GpuLinkKind::kLocalCopy:
-      matrix.kind = curve::MatrixKind::kLocalCopy;
-      matrix.name = by_kernel ? "device_local_copy_sm" : "device_local_copy";
-      break;
-    case GpuLinkKind::kPeerWrite:
-    case GpuLinkKind::kPeerRead:
-      matrix.kind = curve::MatrixKind::kDeviceToDevice;
-      matrix.reads = link.kind == GpuLinkKind::kPeerRead;
-      matrix.name = matrix.peer_access == curve::PeerAccess::kDisabled
-                        ? "device_to_device_memcpy_through_host"
-                        : fmt::format("device_to_device_memcpy_{}_{}",
-                                      matrix.reads ? "read" : "write", suffix);
-      break;
-    case GpuLinkKind::kPeerBothWays:
-      matrix.kind = curve::MatrixKind::kDeviceToDevice;
-      matrix.bidirectional = true;
-      matrix.name = "device_to_device_bidirectional_memcpy_ce";
-      break;
-    case GpuLinkKind::kCopyLatency:
-      matrix.kind = curve::MatrixKind::kPeerLatency;
-      matrix.name = "device_to_device_latency_ce";
-      break;
-    case GpuLinkKind::kLoadLatency:
-      matrix.kind = curve::MatrixKind::kPeerLatency;
-      matrix.name = link.peer ? "device_to_device_latency_sm" : "host_device_latency_sm";
-      break;
-    case GpuLinkKind::kStoreLatency:
-      matrix.kind = curve::MatrixKind::kPeerLatency;
-      matrix.name = "device_to_device_latency_store";
-      break;
-  }
+  matrix.engine = link.mover == measure::Mover::kKernel ? curve::CopyEngine::kMultiprocessors
+                                                        : curve::CopyEngine::kCopyEngine;
+  matrix.peer_access = access_of(link);
+  matrix.reads = link.kind == GpuLinkKind::kPeerRead;
+  matrix.bidirectional =
+      link.kind == GpuLinkKind::kHostBothWays || link.kind == GpuLinkKind::kPeerBothWays;
+  name_matrix(link, matrix);
   matrix.unit = link.rate ? curve::CellUnit::kGBps : curve::CellUnit::kUs;
-  const bool is_square = link.peer && link.kind != GpuLinkKind::kLocalCopy;
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
     matrix.columns.push_back(static_cast<int>(gpu));
-    if (is_square) matrix.rows.push_back(static_cast<int>(gpu));
+    if (is_square(link)) matrix.rows.push_back(static_cast<int>(gpu));
   }
-  if (!is_square) matrix.rows = {0};
+  if (!is_square(link)) matrix.rows = {0};
   matrix.cells.resize(matrix.rows.size() * matrix.columns.size());
   matrix.row_lines.resize(matrix.rows.size());
   return matrix;
@@ -175,16 +180,10 @@ LinkMatrix empty_matrix(const GpuLink& link, std::size_t gpus) {
 
 void put(const GpuLink& link, LinkMatrix& matrix) {
   const double value = link.rate ? link.rate->value.in_GBps() : link.alpha->value.in_us();
-  const bool is_square = matrix.rows.size() == matrix.columns.size() && link.peer &&
-                         link.kind != GpuLinkKind::kLocalCopy;
   const std::size_t columns = matrix.columns.size();
   const auto gpu = static_cast<std::size_t>(link.gpu);
   const auto peer = static_cast<std::size_t>(link.peer.value_or(0));
-  if (!is_square) {
-    matrix.cells[gpu] = value;
-    return;
-  }
-  matrix.cells[gpu * columns + peer] = value;
+  matrix.cells[is_square(link) ? gpu * columns + peer : gpu] = value;
   const bool is_mutual =
       link.kind == GpuLinkKind::kPeerBothWays || link.kind == GpuLinkKind::kStoreLatency;
   if (is_mutual) matrix.cells[peer * columns + gpu] = value;

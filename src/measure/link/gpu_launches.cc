@@ -3,7 +3,6 @@
 
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
-#include "measure/link/nearness.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -213,8 +212,6 @@ Result<bool> time_events(Launches& launches) {
 
 Result<bool> measure_launches(GpuBench& bench, int gpu) {
   bench.progress(fmt::format("launches on GPU {}", gpu));
-  Nearness nearness;
-  nearness.stay();
   auto stream = Stream::make(), second = Stream::make();
   if (!stream) return stream.error();
   if (!second) return second.error();

@@ -101,6 +101,29 @@ void note(GpuBench& bench, const std::string& part, const Result<bool>& done) {
       core::make_caveat("link.gpu-part-unmeasured", part, done.error().message, true));
 }
 
+// Seconds for some small copies that the host waits for, which any GPU can do.
+double small_copies_seconds(const cuda::Stream& stream, const cuda::DeviceBuffer& buffer) {
+  constexpr int kCopies = 50;
+  std::uint64_t word = 0;
+  const double begin = now_seconds();
+  for (int i = 0; i < kCopies; ++i) {
+    const auto status =
+        cuda::driver().cuMemcpyDtoHAsync_v2(&word, buffer.address(), sizeof word, stream.handle());
+    if (!status || !stream.synchronize()) break;
+  }
+  return now_seconds() - begin;
+}
+
+// To the CPUs of the GPU, and of those to the one that is served fastest.
+void move_near(GpuBench& bench, std::size_t gpu, Nearness& nearness) {
+  nearness.move_to(bench.found.devices[gpu].cpus);
+  if (!bench.contexts[gpu].bind()) return;
+  const auto stream = cuda::Stream::make();
+  const auto buffer = cuda::DeviceBuffer::make(Bytes::of(4096));
+  if (stream && buffer)
+    nearness.move_to_fastest([&] { return small_copies_seconds(*stream, *buffer); });
+}
+
 void measure_gpu(GpuBench& bench, int gpu, Result<IpcPeer>& second_process) {
   if (const auto bound = bench.contexts[static_cast<std::size_t>(gpu)].bind(); !bound)
     return note(bench, fmt::format("GPU {}", gpu), bound);
@@ -143,7 +166,7 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   GpuBench bench{plan, progress, *contexts, *largest, found};
   Nearness nearness;
   for (std::size_t gpu = 0; gpu < contexts->size(); ++gpu) {
-    nearness.move_to(found.devices[gpu].cpus);
+    move_near(bench, gpu, nearness);
     measure_gpu(bench, static_cast<int>(gpu), second_process);
   }
   if (plan.with_peers && contexts->size() > 1)

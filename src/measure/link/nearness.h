@@ -1,9 +1,10 @@
 // Keeps the calling thread on some CPUs while it measures a GPU, and puts it back afterwards:
-// pinned memory comes from their NUMA node, and a launch costs the same every time.
+// pinned memory comes from their NUMA node, and a call costs the same every time.
 #pragma once
 
 #include <sched.h>
 
+#include <functional>
 #include <vector>
 
 namespace comm_probe::measure {
@@ -17,8 +18,9 @@ class Nearness {
 
   // A wish: where it is refused, the thread stays where it may run. No CPUs: where it was before.
   void move_to(const std::vector<int>& cpus);
-  // To the CPU that it runs on now.
-  void stay();
+  // To the one of the CPUs that it may use now on which `seconds` (some calls of what is measured,
+  // timed) is least: a virtual CPU may share its core with somebody's work and be half as fast.
+  void move_to_fastest(const std::function<double()>& seconds);
 
  private:
   cpu_set_t before_ = {};
