@@ -1,6 +1,6 @@
 // The kernels of `bench all_reduce --backend cuda`, one for each algorithm, element type and number
 // of ranks (so that the loads of all ranks are in flight at once): all_reduce_one_shot_half_8 is
-// that for 7 and 8 ranks. What they do stands in all_reduce.cuh, what they are told in
+// that for 7 and 8 ranks; and the waiting of each algorithm alone, all_reduce_waits_ring. What they do stands in all_reduce.cuh, what they are told in
 // all_reduce_call.h.
 #include "all_reduce.cuh"
 
@@ -20,6 +20,9 @@ using namespace comm_probe::measure::cuda;
   OF_RANKS(T, NAME, 2)   \
   OF_RANKS(T, NAME, 4) OF_RANKS(T, NAME, 6) OF_RANKS(T, NAME, 8) KERNEL(ring_##NAME, ring<T>)
 
+KERNEL(waits_one_shot, one_shot_waits)
+KERNEL(waits_two_shot, two_shot_waits)
+KERNEL(waits_ring, ring_waits)
 OF_TYPE(float, float)
 OF_TYPE(__half, half)
 OF_TYPE(__nv_bfloat16, bfloat16)

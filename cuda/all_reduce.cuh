@@ -177,4 +177,23 @@ __device__ bool ring(const AllReduceCall& call, int rank, Block<Disturbance>& bl
   return block.pull(before_call + 2 * ranks - 2);
 }
 
+// The waiting of each algorithm and nothing else: what no data can be moved in less than.
+template <class Disturbance>
+__device__ bool one_shot_waits(const AllReduceCall&, int, Block<Disturbance>& block) {
+  return block.template meet<Order::kOrdered>() && block.template meet<Order::kRelaxed>();
+}
+template <class Disturbance>
+__device__ bool two_shot_waits(const AllReduceCall&, int, Block<Disturbance>& block) {
+  return block.template meet<Order::kOrdered>() && block.template meet<Order::kOrdered>();
+}
+template <class Disturbance>
+__device__ bool ring_waits(const AllReduceCall& call, int, Block<Disturbance>& block) {
+  const std::uint32_t before_call = block.messages();
+  for (int message = 1; message <= 2 * call.ranks - 2; ++message) {
+    block.push();
+    if (!block.pull(before_call + message)) return false;
+  }
+  return true;
+}
+
 }  // namespace comm_probe::measure::cuda

@@ -69,7 +69,7 @@ Document document_of(const Run& run) {
     document.body.emplace_back(prediction_table(run));
   }
   if (has_floor(run)) {
-    document.body.emplace_back(core::Heading{"Beside the same call with no data"});
+    document.body.emplace_back(core::Heading{"Beside the same waiting with no data"});
     document.body.emplace_back(floor_table(run));
   }
   document.details = prediction_details(run);

@@ -95,8 +95,8 @@ struct Row {
   Timing out_of_place = {};
   Timing in_place = {};
   std::optional<model::Ledger> predicted = {};  // out of place; absent: not priced
-  // Of a call with nothing to move, launched and timed like the others: what waiting for each other
-  // costs. Where the engine has measured it.
+  // Of launches that wait for each other as often and move nothing, timed like the others. Where
+  // the engine has measured it.
   std::optional<core::Duration> floor = {};
 };
 

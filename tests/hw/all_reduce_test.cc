@@ -103,8 +103,9 @@ class Machine {
     for (int rank = 0; rank < ranks_ && in_place; ++rank)
       call.recv[rank] = const_cast<void*>(call.send[rank]);
     const FunctionHandle kernel = *kernels_.of(algorithm);
-    const auto shape = *shape_for(
-        {algorithm, bytes(), ranks_, ranks_, *resident_blocks(kernel, kMostThreads, context_)});
+    const auto shape = *shape_for({algorithm, bytes(), ranks_, ranks_,
+                                   *resident_blocks(kernel, kMostThreads, context_),
+                                   static_cast<unsigned>(context_.attribute(kMultiprocessors))});
     std::array<void*, 1> parameters = {&call};
     return driver().cuLaunchKernel(kernel, shape.blocks, static_cast<unsigned>(ranks_that_come), 1,
                                    shape.threads, 1, 1, 0, nullptr, parameters.data(), nullptr) &&

@@ -52,7 +52,7 @@ TEST(LaunchShape, NeverHoldsMoreBlocksThanFit) {
       for (const std::uint64_t bytes : {0ULL, 16ULL, 8192ULL, 1ULL << 30})
         for (const Algorithm algorithm :
              {Algorithm::kOneShot, Algorithm::kTwoShot, Algorithm::kRing}) {
-          const auto shape = shape_for({algorithm, bytes, 8, ranks_here, resident});
+          const auto shape = shape_for({algorithm, bytes, 8, ranks_here, resident, 132});
           ASSERT_TRUE(shape.ok());
           EXPECT_GE(shape->blocks, 1u);
           EXPECT_LE(shape->blocks * static_cast<unsigned>(ranks_here), resident);
@@ -63,7 +63,7 @@ TEST(LaunchShape, NeverHoldsMoreBlocksThanFit) {
 }
 
 TEST(LaunchShape, RefusesRanksThatDoNotFitTogether) {
-  const auto shape = shape_for({Algorithm::kOneShot, 8192, 8, 8, 7});
+  const auto shape = shape_for({Algorithm::kOneShot, 8192, 8, 8, 7, 132});
   ASSERT_FALSE(shape.ok());
   EXPECT_EQ(shape.error().code, core::ErrorCode::kMissing);
   EXPECT_THAT(shape.error().message, HasSubstr("8 ranks do not fit one GPU"));

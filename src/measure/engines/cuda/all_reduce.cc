@@ -194,9 +194,10 @@ core::Result<Run> run_all_reduce_plan(const Plan& plan, const Progress& progress
   run.interrupted_by = ended.interrupted_by;
   if (ended.died) {
     const int rank = memory.first_rank(ended.died->rank);
+    const auto process = static_cast<std::size_t>(ended.died->rank);
     run.died =
         RankDeath{rank, ended.died->signal, ended.died->sentence(), ended.died->still.has_value(),
-                  ended.processes.empty() ? 0 : ended.processes.back()};
+                  process < ended.processes.size() ? ended.processes[process] : 0};
   }
   if (plan.ranks > job.devices) run.context.caveats.push_back(shared_gpu(job));
   return run;

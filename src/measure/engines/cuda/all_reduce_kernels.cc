@@ -9,9 +9,8 @@ namespace {
 
 using model::Algorithm;
 
-// Blocks per rank and threads per block, found on an H200 (docs/measured/h200-custom-allreduce.md).
-// More blocks share the message, but each of them signals all peers.
-constexpr std::uint64_t kUsualBlocks = 36;
+constexpr std::uint64_t kFewThreads = 128;
+constexpr std::uint64_t kEnoughBlocks = 16;
 
 // What a rank works on at a time.
 std::uint64_t part_bytes(const ShapeRequest& request) {
@@ -34,11 +33,14 @@ core::Result<LaunchShape> shape_for(const ShapeRequest& request) {
                     "blocks of ranks wait for each other",
                     request.ranks_here, request.resident, kMostThreads),
         "use fewer ranks");
-  const std::uint64_t packs = part_bytes(request) / kPackBytes;
-  const std::uint64_t wanted = (packs + kMostThreads - 1) / kMostThreads;
-  const std::uint64_t most = std::min<std::uint64_t>(possible, kUsualBlocks);
-  return LaunchShape{static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, most)),
-                     static_cast<unsigned>(kMostThreads)};
+  const std::uint64_t packs = (part_bytes(request) + kPackBytes - 1) / kPackBytes;
+  std::uint64_t threads = kFewThreads;
+  while (threads < kMostThreads && packs > threads * kEnoughBlocks) threads *= 2;
+  const std::uint64_t apart = request.multiprocessors / static_cast<unsigned>(request.ranks_here);
+  const std::uint64_t most =
+      std::min({possible, std::max(apart, kEnoughBlocks), static_cast<std::uint64_t>(kMostBlocks)});
+  const std::uint64_t blocks = std::clamp<std::uint64_t>((packs + threads - 1) / threads, 1, most);
+  return LaunchShape{static_cast<unsigned>(blocks), static_cast<unsigned>(threads)};
 }
 
 std::string kernel_name(Algorithm algorithm, Element element, int ranks) {
@@ -61,6 +63,9 @@ core::Result<AllReduceKernels> AllReduceKernels::load(Element element, int ranks
 
 core::Result<FunctionHandle> AllReduceKernels::of(Algorithm algorithm) const {
   return reduce_.function(kernel_name(algorithm, element_, ranks_).c_str());
+}
+core::Result<FunctionHandle> AllReduceKernels::waits(Algorithm algorithm) const {
+  return reduce_.function(fmt::format("all_reduce_waits_{}", word_of(algorithm)).c_str());
 }
 core::Result<FunctionHandle> AllReduceKernels::fill() const {
   return check_.function(fmt::format("fill_{}", element_name(element_)).c_str());

@@ -22,12 +22,17 @@ struct LaunchShape {
 
 // What a launch for one size is cut into. `resident` blocks fit the GPU at a time, `ranks_here` of
 // the `ranks` run on it. Fails where not even one block for each fits.
+//
+// Found on an H200 (docs/measured/h200-custom-allreduce.md): a thread for each pack is fastest, in
+// blocks of 128 threads, of more where it would be over 16 blocks (each block signals every peer);
+// two blocks on one multiprocessor wait longer than one.
 struct ShapeRequest {
   model::Algorithm algorithm = model::Algorithm::kOneShot;
   std::uint64_t bytes = 0;
   int ranks = 2;
   int ranks_here = 2;
   unsigned resident = 0;
+  unsigned multiprocessors = 0;
 };
 core::Result<LaunchShape> shape_for(const ShapeRequest& request);
 
@@ -41,6 +46,8 @@ class AllReduceKernels {
  public:
   static core::Result<AllReduceKernels> load(Element element, int ranks);
   core::Result<FunctionHandle> of(model::Algorithm algorithm) const;
+  // The waiting of that algorithm, with nothing moved.
+  core::Result<FunctionHandle> waits(model::Algorithm algorithm) const;
   core::Result<FunctionHandle> fill() const;
   core::Result<FunctionHandle> check() const;
   core::Result<FunctionHandle> stress(model::Algorithm algorithm) const;

@@ -30,6 +30,7 @@ struct Work {
   AllReduceCall call = {};
   FunctionHandle kernel = nullptr;
   FunctionHandle stress = nullptr;
+  FunctionHandle waits = nullptr;
   LaunchShape shape = {};
   bool is_ring = false;
 };
@@ -61,6 +62,7 @@ class Session {
         stream_(std::move(stream)) {}
 
   int ranks_here() const { return job_.memory.ranks_of(process_); }
+  Result<LaunchShape> shape_of(const AllReduceStep& step) const;
   Result<Work> work_of(const AllReduceStep& step, bool in_place) const;
   Result<bool> measure(std::size_t at, bool in_place);
   Result<std::uint64_t> check(const Work& work, std::uint64_t seed);
@@ -111,6 +113,7 @@ Result<bool> tell_facts(const AllReduceJob& job, int process, const Context& con
   const auto resident = least_resident(job, kernels, context);
   if (!resident) return resident.error();
   facts.resident = *resident;
+  facts.multiprocessors = static_cast<std::uint32_t>(context.attribute(kMultiprocessors));
   facts.pid = ::getpid();
   facts.device = context.device();
   facts.driver_version = driver().version();
@@ -147,22 +150,35 @@ Result<bool> Session::run() {
   return true;
 }
 
+// All processes take the grid that the fullest GPU has room for.
+Result<LaunchShape> Session::shape_of(const AllReduceStep& step) const {
+  ShapeRequest request = {.algorithm = step.algorithm,
+                          .bytes = step.amount.bytes.whole(),
+                          .ranks = job_.plan.ranks,
+                          .ranks_here = 0,
+                          .resident = ~0U,
+                          .multiprocessors = ~0U};
+  for (int process = 0; process < job_.memory.processes(); ++process) {
+    const ProcessFacts& facts = job_.world.facts(process);
+    request.resident = std::min(request.resident, facts.resident);
+    request.multiprocessors = std::min(request.multiprocessors, facts.multiprocessors);
+    request.ranks_here = std::max(request.ranks_here, job_.memory.ranks_of(process));
+  }
+  return shape_for(request);
+}
+
 Result<Work> Session::work_of(const AllReduceStep& step, bool in_place) const {
-  const auto kernel = kernels_.of(step.algorithm), stress = kernels_.stress(step.algorithm);
+  const auto kernel = kernels_.of(step.algorithm), stress = kernels_.stress(step.algorithm),
+             waits = kernels_.waits(step.algorithm);
   if (!kernel) return kernel.error();
   if (!stress) return stress.error();
-  unsigned resident = ~0U;
-  int ranks_here = 0;  // all processes take the grid that the fullest GPU has room for
-  for (int process = 0; process < job_.memory.processes(); ++process) {
-    resident = std::min(resident, job_.world.facts(process).resident);
-    ranks_here = std::max(ranks_here, job_.memory.ranks_of(process));
-  }
-  const auto shape =
-      shape_for({step.algorithm, step.amount.bytes.whole(), job_.plan.ranks, ranks_here, resident});
+  if (!waits) return waits.error();
+  const auto shape = shape_of(step);
   if (!shape) return shape.error();
   Work work = {.call = peers_.call(),
                .kernel = *kernel,
                .stress = *stress,
+               .waits = *waits,
                .shape = *shape,
                .is_ring = step.algorithm == model::Algorithm::kRing};
   work.call.count = step.amount.count;
@@ -200,9 +216,9 @@ Result<bool> Session::sample(const Work& work, ProcessSamples& samples) {
     if (!time) return time.error();
     samples.seconds[block] = time->in_seconds() / launches / samples.iterations;
   }
-  // The same launches with nothing to move: what launching and meeting costs.
+  // The same launches of a kernel that only waits: what launching and meeting costs.
   Work empty = work;
-  empty.call.count = 0;
+  empty.kernel = work.waits;
   const auto empty_graph = captured(empty, samples.iterations);
   if (!empty_graph) return empty_graph.error();
   std::vector<double> floors;

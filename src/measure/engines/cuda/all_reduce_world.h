@@ -20,8 +20,9 @@ struct ProcessFacts {
   std::int32_t device;
   std::int32_t driver_version;
   std::uint32_t resident;  // blocks that fit its GPU at a time, of the algorithm that needs most
-  char name[128];          // "NVIDIA H200"
-  char bus[32];            // "0000:1b:00.0"
+  std::uint32_t multiprocessors;
+  char name[128];  // "NVIDIA H200"
+  char bus[32];    // "0000:1b:00.0"
 };
 
 // Of one size, out of place or in place.
