@@ -2,10 +2,12 @@
 // are known by name. FAKE_CUDA_DEVICES GPUs (2), of which any two reach each other unless
 // FAKE_CUDA_NO_PEERS is set; FAKE_CUDA_FAIL names a function that fails with error 999.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 
 #include "measure/engines/cuda/driver_abi.h"
@@ -89,8 +91,9 @@ FAKE(cuDeviceCanAccessPeer, int* can, int, int) {
   return *can = std::getenv("FAKE_CUDA_NO_PEERS") == nullptr ? 1 : 0, 0;
 }
 FAKE(cuDeviceGetP2PAttribute, int* value, int, int, int) { return *value = 1, 0; }
-FAKE(cuDevicePrimaryCtxRetain, ContextHandle* context, int) {
-  return *context = opaque<ContextTag>(), 0;
+FAKE(cuDevicePrimaryCtxRetain, ContextHandle* context, int device) {
+  static std::array<char, 64> contexts;
+  return *context = reinterpret_cast<ContextHandle>(&contexts[static_cast<std::size_t>(device)]), 0;
 }
 FAKE(cuDevicePrimaryCtxRelease_v2, int) { return 0; }
 FAKE(cuCtxSetCurrent, ContextHandle) { return 0; }
@@ -178,7 +181,9 @@ FAKE(cuEventElapsedTime, float* ms, EventHandle begin, EventHandle end) {
 FAKE(cuModuleLoadData, ModuleHandle* it, const void*) { return *it = opaque<ModuleTag>(), 0; }
 FAKE(cuModuleUnload, ModuleHandle it) { return std::free(it), 0; }
 FAKE(cuModuleGetFunction, FunctionHandle* function, ModuleHandle, const char* name) {
-  return *function = reinterpret_cast<FunctionHandle>(strdup(name)), 0;
+  static std::set<std::string> names;
+  const char* known = names.insert(name).first->c_str();
+  return *function = reinterpret_cast<FunctionHandle>(const_cast<char*>(known)), 0;
 }
 FAKE(cuFuncSetAttribute, FunctionHandle, int, int) { return 0; }
 FAKE(cuLaunchKernel, FunctionHandle function, unsigned, unsigned, unsigned, unsigned, unsigned,
