@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "cli/bench_choices.h"
 #include "cli/bench_request.h"
 #include "cli/bench_view.h"
 #include "cli/fit_view.h"
@@ -31,7 +32,8 @@ std::optional<model::Fit> fit_of(const Run& run) {
                          run.shape.value_or(model::ring_shape(run.plan.op, run.plan.ranks)));
 }
 
-Document document_of(const Run& run) {
+Document document_of(Run& run) {
+  const BenchChoices choices = read_choices(run);
   Document document{.command = "bench"};
   document.result = {{"op", op_name(run.plan.op)},
                      {"backend", run.context.engine},
@@ -52,7 +54,9 @@ Document document_of(const Run& run) {
     document.body.emplace_back(core::Heading{"Registered memory, one-sided"});
     document.body.emplace_back(one_sided_table(run));
   }
-  if (const auto fit = fit_of(run)) {
+  if (run.context.capture && !run.plan.keep.empty())
+    document.result["captured"] = run.context.capture->folder;
+  if (const auto fit = run.plan.shares_one_gpu ? std::nullopt : fit_of(run)) {
     document.result["fit"] = fit_json(*fit, std::nullopt);
     document.body.emplace_back(core::Paragraph{"fit: " + fit_sentence(*fit)});
   }
@@ -72,6 +76,7 @@ Document document_of(const Run& run) {
     document.body.emplace_back(core::Heading{"Beside the same waiting with no data"});
     document.body.emplace_back(floor_table(run));
   }
+  add_choices(document, choices);
   document.details = prediction_details(run);
   return document;
 }

@@ -110,6 +110,11 @@ void BenchRequest::add_to(CLI::App& app) {
                  "N ranks share one GPU (nccl): decisions and faults are real, times mean nothing")
       ->type_name("N");
   add_choice(app, "--verb", verb_, "one-sided operation of send_recv (ucx)", {"put", "get"});
+  app.add_option("--keep", plan_.keep,
+                 "leave NCCL's logs, topology and graphs in this folder (nccl)")
+      ->type_name("DIR");
+  add_duration(app, "--timeout", plan_.patience,
+               "end the run where nothing moves for so long (nccl; default: 60s)");
   app.add_option("--algo", algorithm_,
                  "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
                  "by the ledger of this machine, or what the library does (mpi)")

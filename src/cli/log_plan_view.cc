@@ -108,6 +108,18 @@ void add_log_plan_options(CLI::App& app, LogPlanRequest& request) {
       ->take_all();
 }
 
+Result<PlannedLog> plan_of_log(const nccl::DebugLog& log, const nccl::LogComm& comm,
+                               const LogPlanRequest& request) {
+  auto job = read_job(log, comm, request);
+  if (!job) return job.error();
+  const auto settings = nccl::read_tuning_settings(job->environment, job->version);
+  if (!settings) return settings.error();
+  auto plan = job->plan();
+  if (!plan) return plan.error();
+  nccl::Tuning tuning = nccl::tune(*plan, *settings);
+  return PlannedLog{std::move(*job), std::move(*plan), std::move(tuning)};
+}
+
 std::optional<Error> add_log_plan(core::Document& document, const nccl::DebugLog& log,
                                   const LogPlanRequest& request) {
   const nccl::LogComm* comm = diagnose::comm_to_plan(log);
@@ -119,13 +131,10 @@ std::optional<Error> add_log_plan(core::Document& document, const nccl::DebugLog
     not_planned(document, "a version that is not modelled (NCCL 2.18 to 2.30 are)");
     return std::nullopt;
   }
-  const auto job = read_job(log, *comm, request);
-  if (!job) return job.error();
-  const auto settings = nccl::read_tuning_settings(job->environment, job->version);
-  if (!settings) return settings.error();
-  const auto plan = job->plan();
-  if (!plan) return plan.error();
-  const LogPlan compared = diagnose::compare_with_plan(*comm, *plan, nccl::tune(*plan, *settings));
+  const auto planned = plan_of_log(log, *comm, request);
+  if (!planned) return planned.error();
+  const NcclJob* job = &planned->job;
+  const LogPlan compared = diagnose::compare_with_plan(*comm, planned->plan, planned->tuning);
   document.inputs.push_back(job->input);
   document.caveats.insert(document.caveats.end(), job->caveats.begin(), job->caveats.end());
   if (job->version != kProven)

@@ -21,6 +21,15 @@ struct LogPlanRequest {
 };
 void add_log_plan_options(CLI::App& app, LogPlanRequest& request);
 
+// The job of a communicator of the log, on the topology of the request.
+struct PlannedLog {
+  NcclJob job = {};
+  nccl::JobPlan plan;
+  nccl::Tuning tuning;
+};
+core::Result<PlannedLog> plan_of_log(const nccl::DebugLog& log, const nccl::LogComm& comm,
+                                     const LogPlanRequest& request);
+
 // Adds rows, JSON, finding and caveats to the document. Fails where the topology cannot be read, or
 // NCCL's own initialisation would fail.
 std::optional<core::Error> add_log_plan(core::Document& document, const nccl::DebugLog& log,

@@ -39,6 +39,12 @@ constexpr std::array kCaveats = {
                 "A size holds no whole element, or not one for every rank, and nothing was moved.",
                 "Give a -b of at least one element (times the ranks for all_gather, reduce_scatter "
                 "and all_to_all)."},
+    CaveatEntry{"bench.logged",
+                "NCCL before 2.24 cannot stop to write its log: one line for every call.",
+                "For the times of small messages use a newer NCCL, or nccl-tests."},
+    CaveatEntry{"bench.one-gpu",
+                "Several ranks share one GPU: what NCCL decides is real, its times are not.",
+                "Measure on as many GPUs as ranks."},
     CaveatEntry{"bench.one-rank", "One rank was started, and nothing is communicated.",
                 "Use --ranks 2 or more."},
     CaveatEntry{"bench.not-priced",

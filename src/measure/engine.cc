@@ -6,6 +6,7 @@
 #include "measure/engines/cuda/all_reduce.h"
 #include "measure/engines/mpi/engine.h"
 #include "measure/engines/ucx/engine.h"
+#include "measure/engines/nccl/engine.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -31,6 +32,7 @@ const std::vector<Engine>& engines() {
       {"cuda", "our own all_reduce kernels over memory that GPUs map of each other",
        cuda::missing_all_reduce, cuda::usual_all_reduce_ranks, cuda::all_reduce_algorithms,
        cuda::check_all_reduce, cuda::run_all_reduce_plan},
+      nccl::engine(),
   };
   return all;
 }

@@ -138,6 +138,81 @@ std::uint64_t count_wrong(const Call& call, int rank, int ranks) {
   return wrong;
 }
 
+namespace {
+
+// The distance of 1 to the next number.
+double unit_of(Element element) {
+  switch (element) {
+    case Element::kF32:
+      return std::ldexp(1, -23);
+    case Element::kF64:
+      return std::ldexp(1, -52);
+    case Element::kBf16:
+      return std::ldexp(1, -7);
+    case Element::kF16:
+      return std::ldexp(1, -10);
+    case Element::kI32:
+    case Element::kU8:
+      return 0;
+  }
+  return 0;
+}
+
+float f16_value(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const double fraction = bits & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  return static_cast<float>((bits & 0x8000U) != 0 ? -magnitude : magnitude);
+}
+
+template <class T>
+T get(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t count_wrong_rounded(const Call& call, int rank, int ranks) {
+  const std::uint64_t differing = count_wrong(call, rank, ranks);
+  const bool reduces = pattern_kind(call) == Reduction::kAvg;
+  const double unit = unit_of(call.element);
+  if (differing == 0 || !reduces || unit == 0) return differing;
+  if (call.op == Op::kReduce && rank != call.root) return differing;
+  const std::size_t first =
+      call.op == Op::kReduceScatter ? static_cast<std::size_t>(rank) * call.count : 0;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < call.count; ++i) {
+    double exact = 0;
+    for (int from = 0; from < ranks; ++from)
+      exact += known_input(call.reduction, from, first + i);
+    exact /= ranks;
+    const double got = load_element(call.element, call.recv + i * element_bytes(call.element));
+    wrong += std::fabs(got - exact) <= exact * unit * (ranks + 2) / 2 ? 0 : 1;
+  }
+  return wrong;
+}
+
+double load_element(Element element, const std::byte* at) {
+  switch (element) {
+    case Element::kF32:
+      return get<float>(at);
+    case Element::kF64:
+      return get<double>(at);
+    case Element::kBf16:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(get<std::uint16_t>(at)) << 16);
+    case Element::kF16:
+      return f16_value(get<std::uint16_t>(at));
+    case Element::kI32:
+      return get<std::int32_t>(at);
+    case Element::kU8:
+      return get<std::uint8_t>(at);
+  }
+  return 0;
+}
+
 std::uint16_t bf16_of(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);

@@ -20,10 +20,14 @@ double known_input(Reduction reduction, int rank, std::size_t index);
 void fill_input(const Call& call, int rank, int ranks, std::byte* send);
 // Elements of the finished recv buffer that are not bit for bit what they must be.
 std::uint64_t count_wrong(const Call& call, int rank, int ranks);
+// The same for a library that may round after every step of an average of floating-point numbers:
+// those may be off by (ranks + 2) half units of the last place. Everything else stays exact.
+std::uint64_t count_wrong_rounded(const Call& call, int rank, int ranks);
 
 // Scalar conversion, rounded to nearest even, written independently of the loops.
 std::uint16_t bf16_of(float value);
 std::uint16_t f16_of(float value);
 void store_element(Element element, std::byte* at, double value);
+double load_element(Element element, const std::byte* at);
 
 }  // namespace comm_probe::measure

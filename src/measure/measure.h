@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,9 @@ struct Plan {
   // Every rank a process of its own on one GPU, told apart by NCCL_HOSTID: decisions and faults are
   // real, times mean nothing.
   bool shares_one_gpu = false;
+  // An engine that waits for others ends the run where nothing moved for so long.
+  core::Duration patience = core::Duration::from_seconds(60);
+  std::string keep = {};  // folder for what the library wrote; empty: a temporary one
 };
 
 // What a size becomes once it is cut into elements and ranks.
@@ -131,6 +135,15 @@ struct Level {
   Curves resent = {};  // it has not touched it since it last sent it
 };
 
+// What a library wrote down while it was measured, as files; the folder lives as long as `owner`.
+struct Capture {
+  std::string folder = {};
+  std::vector<std::string> logs = {};  // by rank
+  std::string topology = {};           // NCCL's XML; may be absent
+  std::string graphs = {};
+  std::shared_ptr<const void> owner = {};
+};
+
 // The circumstances that the samples hold for.
 struct Context {
   std::string engine = {};
@@ -138,6 +151,7 @@ struct Context {
   std::vector<core::Caveat> caveats = {};  // what limits the samples: said above the table
   std::vector<std::string> versions = {};  // "NCCL 2.28.9", "driver 580.159.04"
   std::vector<Level> levels = {};          // the ways between the ranks, where they were measured
+  std::optional<Capture> capture = {};
   bool speaks = true;      // false: another rank of the same run prints for this one
   int cores = 0;           // that this process may use
   bool bound = false;      // each rank to a core of its own

@@ -23,6 +23,8 @@ namespace comm_probe::measure::local {
 struct StandstillLimit {
   int looks = 5;
   std::chrono::milliseconds every = std::chrono::seconds(1);
+  // Of processes that may sleep for long (they wait for a device): only those that are stopped.
+  bool only_stopped = false;
 };
 
 // What /proc/PID/status says of a process.
