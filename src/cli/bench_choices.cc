@@ -36,9 +36,9 @@ std::string lower(std::string_view text) {
 
 std::string choice_text(nccl::Algorithm algorithm, nccl::Protocol protocol,
                         std::optional<int> channels) {
-  return fmt::format("{}/{}{}", lower(table_name(algorithm)), lower(table_name(protocol)),
-                     channels ? fmt::format(", {} channel{}", *channels, *channels == 1 ? "" : "s")
-                              : "");
+  return fmt::format(
+      "{}/{}{}", lower(table_name(algorithm)), lower(table_name(protocol)),
+      channels ? fmt::format(", {} channel{}", *channels, *channels == 1 ? "" : "s") : "");
 }
 
 // Of several choices for one size the one that most calls took.
@@ -95,18 +95,16 @@ class Choices {
   SizeChoice one(Row& row) {
     SizeChoice size = {.bytes = row.bytes};
     const nccl::LogChoice* real = real_choice(comm_, function_, row.bytes.whole());
-    if (real != nullptr)
-      size.real = choice_text(*real->algorithm, *real->protocol, real->channels);
+    if (real != nullptr) size.real = choice_text(*real->algorithm, *real->protocol, real->channels);
     row.method = size.real;
-    if (planned_ == nullptr) return size;
+    if (planned_ == nullptr || planned_->plan.connection.ranks() != run_.plan.ranks) return size;
     const auto reduction = nccl::reduction_from_name(measure::reduction_name(run_.plan.reduction));
     const nccl::Call call =
         nccl::call_of(function_, row.bytes.whole(), run_.plan.ranks, type_of(run_.plan.element),
                       reduction.value_or(nccl::Reduction::kSum));
     size.plan = planned_text(*planned_, call, real == nullptr || real->channels.has_value());
     if (run_.plan.shares_one_gpu) return size;
-    auto ledger =
-        price({run_.plan.op, run_.plan.ranks, row.bytes}, planned_->tuning);
+    auto ledger = price({run_.plan.op, run_.plan.ranks, row.bytes}, planned_->tuning);
     if (ledger) row.predicted = std::move(*ledger);
     return size;
   }
@@ -119,15 +117,15 @@ class Choices {
 
 core::Table table_of(const std::vector<SizeChoice>& sizes) {
   using Align = core::Column::Align;
-  core::Table table = {{{"size"},
-                        {"NCCL took", Align::kLeft},
-                        {"the plan says", Align::kLeft},
-                        {"", Align::kLeft}},
-                       {}};
+  core::Table table = {
+      {{"size"}, {"NCCL took", Align::kLeft}, {"the plan says", Align::kLeft}, {"", Align::kLeft}},
+      {}};
   for (const SizeChoice& size : sizes)
     table.rows.push_back({core::format_bytes(size.bytes), size.real.empty() ? "-" : size.real,
                           size.plan.empty() ? "-" : size.plan,
-                          size.is_equal() ? "equal" : "differs"});
+                          size.plan.empty() ? ""
+                          : size.is_equal() ? "equal"
+                                            : "differs"});
   return table;
 }
 
@@ -137,10 +135,11 @@ core::Json json_of(const std::vector<SizeChoice>& sizes) {
   };
   core::Json rows = core::Json::array();
   for (const SizeChoice& size : sizes)
-    rows.push_back({{"bytes", core::json_bytes(size.bytes)},
-                    {"nccl", word(size.real)},
-                    {"plan", word(size.plan)},
-                    {"equal", size.is_equal()}});
+    rows.push_back(
+        {{"bytes", core::json_bytes(size.bytes)},
+         {"nccl", word(size.real)},
+         {"plan", word(size.plan)},
+         {"equal", size.plan.empty() ? core::Json(nullptr) : core::Json(size.is_equal())}});
   return rows;
 }
 

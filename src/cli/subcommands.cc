@@ -11,6 +11,7 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_link(root, shell);
   add_run(root, shell);
   add_bench(root, shell);
+  add_lab(root, shell);
   add_curve(root, shell);
   add_hang(root, shell);
   add_trace(root, shell);

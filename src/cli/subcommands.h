@@ -14,6 +14,7 @@ void add_explain(CLI::App& root, Shell& shell);
 void add_hang(CLI::App& root, Shell& shell);
 void add_topo(CLI::App& root, Shell& shell);
 void add_nccl(CLI::App& root, Shell& shell);
+void add_lab(CLI::App& root, Shell& shell);
 void add_link(CLI::App& root, Shell& shell);
 void add_log(CLI::App& root, Shell& shell);
 void add_run(CLI::App& root, Shell& shell);

@@ -6,6 +6,14 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array kFindings = {
+    FindingEntry{
+        "bench.no-progress", Severity::kError, Layer::kNccl,
+        "Nothing moved for the time-out of the run (--timeout), and every rank was ended.",
+        "A rank that does not take part, a network that swallows data, or a first call "
+        "that takes longer than the time-out.",
+        "`--keep DIR` leaves NCCL's log of every rank: `comm-probe log` shows how far each "
+        "came. On several hosts look at the interface that NCCL uses "
+        "(NCCL_SOCKET_IFNAME)."},
     FindingEntry{"bench.off-prediction", Severity::kInfo, Layer::kHardware,
                  "The measured time of a size is further than 25 % from what link's alpha and "
                  "bandwidths make it.",
@@ -42,6 +50,9 @@ constexpr std::array kCaveats = {
     CaveatEntry{"bench.logged",
                 "NCCL before 2.24 cannot stop to write its log: one line for every call.",
                 "For the times of small messages use a newer NCCL, or nccl-tests."},
+    CaveatEntry{"lab.dump-missing",
+                "A rank that should have left a Flight Recorder dump left none in time.",
+                "Give more time (--patience), or look at its rankN.log."},
     CaveatEntry{"bench.one-gpu",
                 "Several ranks share one GPU: what NCCL decides is real, its times are not.",
                 "Measure on as many GPUs as ranks."},

@@ -36,7 +36,8 @@ void judge_results(const Run& run, std::vector<core::Finding>& findings) {
       core::make_finding("bench.wrong-results",
                          fmt::format("{} of {} gave wrong results, from {} ({}) on", sizes,
                                      sizes_text(run.rows.size()), core::format_bytes(first->bytes),
-                                     algorithm_name(first->algorithm)));
+                                     first->method.empty() ? algorithm_name(first->algorithm)
+                                                           : first->method.c_str()));
   finding.observed = core::Figure{static_cast<double>(wrong_in(*first)), "wrong elements",
                                   core::Basis::kMeasured, "compared bit for bit"};
   finding.confidence = core::Confidence::kCertain;
@@ -52,6 +53,9 @@ void judge_death(const Run& run, std::vector<core::Finding>& findings) {
 
 // What to look at next, by the way in which it ended.
 std::vector<std::string> next_after(const measure::RankDeath& died) {
+  if (died.timed_out)
+    return {"again with --keep DIR, then comm-probe log DIR/rank*.log: what NCCL wrote last",
+            "nvidia-smi: is the GPU at 100 %? it waits for a peer then"};
   if (died.stood_still)
     return {
         fmt::format("ps -o pid,stat,wchan:20,args -p {}   (while it runs again)", died.process),
@@ -181,8 +185,10 @@ std::string verdict_for(const Run& run, const Priced& priced, bool is_wrong) {
 }  // namespace
 
 core::Finding death_finding(const measure::RankDeath& died, std::string summary) {
-  core::Finding finding = core::make_finding(
-      died.stood_still ? "bench.rank-stopped" : "bench.rank-died", std::move(summary));
+  core::Finding finding = core::make_finding(died.timed_out     ? "bench.no-progress"
+                                             : died.stood_still ? "bench.rank-stopped"
+                                                                : "bench.rank-died",
+                                             std::move(summary));
   finding.ranks = {died.rank};
   finding.confidence = core::Confidence::kCertain;
   finding.evidence = {{.source = died.process > 0 ? fmt::format("process {}", died.process)

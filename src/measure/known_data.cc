@@ -186,8 +186,7 @@ std::uint64_t count_wrong_rounded(const Call& call, int rank, int ranks) {
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < call.count; ++i) {
     double exact = 0;
-    for (int from = 0; from < ranks; ++from)
-      exact += known_input(call.reduction, from, first + i);
+    for (int from = 0; from < ranks; ++from) exact += known_input(call.reduction, from, first + i);
     exact /= ranks;
     const double got = load_element(call.element, call.recv + i * element_bytes(call.element));
     wrong += std::fabs(got - exact) <= exact * unit * (ranks + 2) / 2 ? 0 : 1;

@@ -166,6 +166,7 @@ struct RankDeath {
   std::string sentence = {};
   bool stood_still = false;  // it did not die: it did not run any more, and was ended
   int process = 0;           // 0: it was never started
+  bool timed_out = false;    // nothing moved for the patience of the plan, and all were ended
 };
 
 struct Run {

@@ -63,9 +63,9 @@ TEST(NcclLibrary, AnotherLibraryIsNoNccl) {
 
 // The table against a real NCCL, where one is installed.
 TEST(NcclLibrary, TheInstalledReleaseHasWhatTheTableSays) {
-  const auto library =
-      Library::open({"libnccl.so.2", "/usr/local/cuda/lib/libnccl.so.2",
-                     "/usr/local/cuda/lib64/libnccl.so.2", "/usr/local/cuda-13.0/lib/libnccl.so.2"});
+  const auto library = Library::open({"libnccl.so.2", "/usr/local/cuda/lib/libnccl.so.2",
+                                      "/usr/local/cuda/lib64/libnccl.so.2",
+                                      "/usr/local/cuda-13.0/lib/libnccl.so.2"});
   if (!library) GTEST_SKIP() << "no NCCL here: " << library.error().one_line();
   EXPECT_THAT(library->lacking(), IsEmpty()) << library->file();
 }
@@ -74,12 +74,12 @@ class Recorded : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = ::testing::TempDir() + "nccl-places";
-    ASSERT_EQ(std::system(("rm -rf " + root_ + "; mkdir -p " + root_ +
-                           "/opt/conda/lib/python3.12/site-packages/nvidia/nccl/lib && touch " +
-                           root_ +
-                           "/opt/conda/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2")
-                              .c_str()),
-              0);
+    ASSERT_EQ(
+        std::system(("rm -rf " + root_ + "; mkdir -p " + root_ +
+                     "/opt/conda/lib/python3.12/site-packages/nvidia/nccl/lib && touch " + root_ +
+                     "/opt/conda/lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2")
+                        .c_str()),
+        0);
   }
   core::Host host(const std::string& environment) {
     EXPECT_EQ(std::system(("printf '" + environment + "' > " + root_ + "/environment").c_str()), 0);

@@ -48,8 +48,7 @@ std::optional<Standstill::Rank> Standstill::look(const std::vector<pid_t>& pids)
             : core::Host::real().read(fmt::format("/proc/{}/status", pids[rank])).value_or("");
     const auto pulse = read_pulse(status);
     const bool counts = pulse && (pulse->state == 'T' || !limit_.only_stopped);
-    seen.still =
-        counts && seen.pulse && stands_still(*seen.pulse, *pulse) ? seen.still + 1 : 0;
+    seen.still = counts && seen.pulse && stands_still(*seen.pulse, *pulse) ? seen.still + 1 : 0;
     seen.pulse = pulse;
     if (seen.still >= limit_.looks)
       return Rank{static_cast<int>(rank), pulse->state, limit_.every * limit_.looks};

@@ -15,9 +15,7 @@ core::Result<Board> Board::make(int processes, int ranks, std::size_t sizes) {
   return Board(std::move(*memory), std::move(*samples), processes, ranks);
 }
 
-Note& Board::note(int process) const {
-  return reinterpret_cast<Note*>(memory_.data())[process];
-}
+Note& Board::note(int process) const { return reinterpret_cast<Note*>(memory_.data())[process]; }
 
 Place& Board::place(int rank) const {
   std::byte* places = memory_.data() + static_cast<std::size_t>(processes_) * sizeof(Note);

@@ -19,6 +19,7 @@ enum class Ending : std::int32_t { kRunning, kFailed, kHung };
 struct Note {
   std::atomic<Ending> ending;
   std::atomic<std::uint64_t> progress;  // things done; ranks that wait for each other have as many
+  double ended_at;                      // of now_seconds()
   std::int32_t registered;              // buffers that NCCL took
   char text[480];                       // what failed, or what did not end
 };

@@ -1,7 +1,7 @@
-// What NCCL is asked to write down while we measure, and where: its debug log of every rank (search,
-// rings, trees, tuning table, and the algorithm, protocol and channels that each call takes), the
-// topology that it found, the graphs that it searched. NCCL reads its settings once per process, so
-// they are put into the environment before its first call.
+// What NCCL is asked to write down while we measure, and where: its debug log of every rank
+// (search, rings, trees, tuning table, and the algorithm, protocol and channels that each call
+// takes), the topology that it found, the graphs that it searched. NCCL reads its settings once per
+// process, so they are put into the environment before its first call.
 //
 //   Capture capture = Capture::into("");         // a folder of its own, gone with the last copy
 //   capture.set_environment(rank);               // NCCL_DEBUG_FILE=<folder>/rank3.log, ...

@@ -55,9 +55,8 @@ Result<DeviceRank> DeviceRank::make(const Library& library, const Plan& plan, Ra
   DeviceRank rank(library, plan, place, std::move(*context), std::move(*stream));
   const auto sizes = sizes_of(plan);
   if (!sizes) return sizes.error();
-  const Call largest = {.op = plan.op,
-                        .element = plan.element,
-                        .count = amount_of(plan, sizes->back()).count};
+  const Call largest = {
+      .op = plan.op, .element = plan.element, .count = amount_of(plan, sizes->back()).count};
   const bool registers = plan.registration != 0;
   auto send = Buffer::make(library, larger_bytes(largest, place.ranks), registers);
   if (!send) return send.error();
@@ -69,8 +68,8 @@ Result<DeviceRank> DeviceRank::make(const Library& library, const Plan& plan, Ra
 }
 
 core::Error DeviceRank::failed(const char* what, int status) const {
-  return core::missing_error(fmt::format("{} on rank {}: {}", what, place_.rank,
-                                         library_->explain(status, comm_)));
+  return core::missing_error(
+      fmt::format("{} on rank {}: {}", what, place_.rank, library_->explain(status, comm_)));
 }
 
 Result<bool> DeviceRank::join(const UniqueId& id) {
@@ -88,9 +87,9 @@ Result<int> DeviceRank::register_buffers(int how) {
     void* handle = nullptr;
     const Calls& nccl = library_->calls();
     const int status =
-        how == 1 ? nccl.register_buffer(comm_, buffer->at(), buffer->bytes(), &handle)
-                 : nccl.register_window(comm_, buffer->at(), buffer->bytes(), &handle,
-                                        kWindowSymmetric);
+        how == 1
+            ? nccl.register_buffer(comm_, buffer->at(), buffer->bytes(), &handle)
+            : nccl.register_window(comm_, buffer->at(), buffer->bytes(), &handle, kWindowSymmetric);
     if (status != kSuccess)
       return failed(how == 1 ? "ncclCommRegister" : "ncclCommWindowRegister", status);
     registered += handle != nullptr ? 1 : 0;
@@ -106,12 +105,14 @@ Call DeviceRank::call_of(std::size_t count, bool in_place) const {
 
 Call DeviceRank::on_host(const Call& call) {
   Call host = call;
-  const auto mirrored = [](const std::byte* at, const Buffer& buffer, std::vector<std::byte>& copy) {
+  const auto mirrored = [](const std::byte* at, const Buffer& buffer,
+                           std::vector<std::byte>& copy) {
     copy.resize(std::max(copy.size(), buffer.bytes()));
     return copy.data() + (at - buffer.at());
   };
   const bool in_recv = call.send >= recv_.at() && call.send < recv_.at() + recv_.bytes();
-  host.send = in_recv ? mirrored(call.send, recv_, host_recv_) : mirrored(call.send, send_, host_send_);
+  host.send =
+      in_recv ? mirrored(call.send, recv_, host_recv_) : mirrored(call.send, send_, host_send_);
   host.recv = mirrored(call.recv, recv_, host_recv_);
   return host;
 }
@@ -119,8 +120,8 @@ Call DeviceRank::on_host(const Call& call) {
 Result<bool> DeviceRank::prepare(const Call& call) {
   if (const auto bound = context_.bind(); !bound) return bound.error();
   constexpr unsigned char kStale = 0x5a;
-  if (const auto set = cuda::driver().cuMemsetD8Async(address_of(recv_.at()), kStale,
-                                                      recv_.bytes(), stream_.handle());
+  if (const auto set = cuda::driver().cuMemsetD8Async(address_of(recv_.at()), kStale, recv_.bytes(),
+                                                      stream_.handle());
       !set)
     return set.error();
   if (const auto synced = stream_.synchronize(); !synced) return synced.error();
@@ -132,8 +133,7 @@ Result<bool> DeviceRank::prepare(const Call& call) {
 }
 
 Result<bool> DeviceRank::issue(const Call& call) const {
-  return nccl::issue(*library_, call,
-                     {comm_, place_.rank, place_.ranks, stream_.handle()});
+  return nccl::issue(*library_, call, {comm_, place_.rank, place_.ranks, stream_.handle()});
 }
 
 Result<std::uint64_t> DeviceRank::count_wrong(const Call& call) {
@@ -141,9 +141,9 @@ Result<std::uint64_t> DeviceRank::count_wrong(const Call& call) {
   const Call host = on_host(call);
   const std::size_t bytes = larger_bytes(call, place_.ranks);
   const auto copied =
-      bytes == 0 ? Result<bool>(true)
-                 : done(cuda::driver().cuMemcpyDtoH_v2(host_recv_.data(), address_of(recv_.at()),
-                                                       bytes));
+      bytes == 0
+          ? Result<bool>(true)
+          : done(cuda::driver().cuMemcpyDtoH_v2(host_recv_.data(), address_of(recv_.at()), bytes));
   if (!copied) return copied.error();
   return count_wrong_rounded(host, place_.rank, place_.ranks);
 }

@@ -25,7 +25,8 @@ struct RankPlace {
 // One of the two buffers, from the driver or from ncclMemAlloc (which registration needs).
 class Buffer {
  public:
-  static core::Result<Buffer> make(const Library& library, std::size_t bytes, bool for_registration);
+  static core::Result<Buffer> make(const Library& library, std::size_t bytes,
+                                   bool for_registration);
   std::byte* at() const { return at_; }
   std::size_t bytes() const { return bytes_; }
 

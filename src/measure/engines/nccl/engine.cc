@@ -60,10 +60,9 @@ std::optional<core::Error> refuse_registration(const Plan& plan) {
   if (!library) return library.error();
   const char* symbol = plan.registration == 1 ? "ncclCommRegister" : "ncclCommWindowRegister";
   if (library->has(symbol)) return std::nullopt;
-  return core::missing_error(fmt::format("-R {}: NCCL {} has no {}", plan.registration,
-                                         library->version().text(), symbol),
-                             plan.registration == 1 ? "it came with NCCL 2.19"
-                                                    : "it came with NCCL 2.27");
+  return core::missing_error(
+      fmt::format("-R {}: NCCL {} has no {}", plan.registration, library->version().text(), symbol),
+      plan.registration == 1 ? "it came with NCCL 2.19" : "it came with NCCL 2.27");
 }
 
 std::optional<core::Error> refuse_devices(const Layout& layout) {
@@ -132,8 +131,8 @@ void use_all(const std::vector<int>& cpus) {
 void be_process(const Start& start, int child) {
   use_all(start.cpus);  // NCCL's threads, too, would be bound to one
   const Launched& launched = start.layout.launched;
-  Assignment assignment = {start.plan,    start.amounts, start.layout, start.library,
-                           start.capture, start.board};
+  Assignment assignment = {start.plan,    start.amounts, start.layout,
+                           start.library, start.capture, start.board};
   assignment.note = child;
   if (start.layout.shares_one_gpu) {
     assignment.process = child;
@@ -200,8 +199,8 @@ Context context_of(const Start& start) {
   Context context;
   context.engine = "nccl";
   context.speaks = start.layout.launched.rank == 0;
-  context.versions = {fmt::format("NCCL {} ({})", start.library.version().text(),
-                                  start.library.file())};
+  context.versions = {
+      fmt::format("NCCL {} ({})", start.library.version().text(), start.library.file())};
   for (int rank = 0; rank < start.board.ranks(); ++rank) {
     const Place& place = start.board.place(rank);
     context.devices.push_back({place.process, place.host, place.number, place.bus, place.name});
@@ -214,7 +213,8 @@ Context context_of(const Start& start) {
         false));
   if (!start.layout.shares_one_gpu && start.library.calls().reset_debug == nullptr)
     context.caveats.push_back(core::make_caveat(
-        "bench.logged", fmt::format("a way to end the log of NCCL {}", start.library.version().text()),
+        "bench.logged",
+        fmt::format("a way to end the log of NCCL {}", start.library.version().text()),
         "every call writes a line: the times of small messages are some microseconds too long",
         false));
   context.capture = captured(start);
@@ -236,6 +236,15 @@ std::vector<int> behind(const Board& board) {
   return late;
 }
 
+std::optional<int> first_to_end(const Board& board) {
+  std::optional<int> first;
+  for (int process = 0; process < board.processes(); ++process) {
+    if (board.note(process).ending.load() == Ending::kRunning) continue;
+    if (!first || board.note(process).ended_at < board.note(*first).ended_at) first = process;
+  }
+  return first;
+}
+
 std::string hung_sentence(const Start& start, const Note& note) {
   std::string text = fmt::format("{} did not end within {}", note.text,
                                  core::format_duration(start.plan.patience));
@@ -248,14 +257,20 @@ std::string hung_sentence(const Start& start, const Note& note) {
 // Who gave up first, with what it wrote; the others' complaints that it is gone come later.
 RankDeath death_of(const Start& start, const local::Ended& ended) {
   const local::Died& died = *ended.died;
-  const Note& note = start.board.note(died.rank);
-  RankDeath death = {died.rank, died.signal, died.sentence(), died.still.has_value(),
-                     ended.processes.at(static_cast<std::size_t>(died.rank))};
-  if (note.ending.load() == Ending::kFailed) death.sentence = note.text;
-  if (note.ending.load() == Ending::kHung) {
-    death.sentence = hung_sentence(start, note);
-    if (const auto late = behind(start.board); late.size() == 1) death.rank = late.front();
+  RankDeath death = {.rank = died.rank,
+                     .signal = died.signal,
+                     .sentence = died.sentence(),
+                     .stood_still = died.still.has_value()};
+  if (const auto first = first_to_end(start.board); first && died.signal == 0 && !died.still) {
+    const Note& note = start.board.note(*first);
+    death.rank = *first;
+    death.timed_out = note.ending.load() == Ending::kHung;
+    death.sentence = death.timed_out ? hung_sentence(start, note) : note.text;
+    if (const auto late = behind(start.board); death.timed_out && late.size() == 1)
+      death.rank = late.front();
   }
+  if (const auto at = static_cast<std::size_t>(death.rank); at < ended.processes.size())
+    death.process = ended.processes[at];
   return death;
 }
 
@@ -265,9 +280,9 @@ Result<Run> finish(const Start& start, const local::Ended& ended) {
   run.interrupted_by = ended.interrupted_by;
   if (!ended.died) return run;
   const RankDeath death = death_of(start, ended);
-  const bool failed =
-      start.board.note(ended.died->rank).ending.load() == Ending::kFailed && run.rows.empty();
-  if (failed)
+  const auto first = first_to_end(start.board);
+  const bool failed = first && start.board.note(*first).ending.load() == Ending::kFailed;
+  if (failed && ended.died->signal == 0 && run.rows.empty())
     return core::missing_error(death.sentence, "--keep DIR leaves NCCL's log of every rank there");
   run.died = death;
   return run;
@@ -305,8 +320,8 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
 }  // namespace
 
 Engine engine() {
-  return {"nccl", "the NCCL that is installed, on GPUs", missing, usual_ranks,
-          no_algorithms, check, run};
+  return {"nccl", "the NCCL that is installed, on GPUs", missing, usual_ranks, no_algorithms, check,
+          run};
 }
 
 }  // namespace comm_probe::measure::nccl

@@ -22,8 +22,8 @@ struct Gpu {
   std::string bus = {};
   std::string name = {};
 };
-// As the CUDA driver counts them (CUDA_VISIBLE_DEVICES), asked in a process of its own. Fails as the
-// driver does.
+// As the CUDA driver counts them (CUDA_VISIBLE_DEVICES), asked in a process of its own. Fails as
+// the driver does.
 core::Result<std::vector<Gpu>> visible_gpus();
 
 }  // namespace comm_probe::measure::nccl

@@ -19,8 +19,8 @@ struct Seat {
 // `call.send` and `call.recv` are addresses of the seat's GPU.
 core::Result<bool> issue(const Library& library, const Call& call, const Seat& seat);
 
-int data_type_number(Element element);       // ncclFloat32 is 7
-int reduction_number(Reduction reduction);   // ncclAvg is 4
+int data_type_number(Element element);      // ncclFloat32 is 7
+int reduction_number(Reduction reduction);  // ncclAvg is 4
 // Of operations for which NCCL chooses no algorithm: "ncclAlltoAll", "send/recv"; else empty.
 const char* fixed_method(const Library& library, model::Op op);
 

@@ -41,7 +41,8 @@ std::optional<int> number(const core::Host& host, const char* name) {
 // The same in all processes of one job, another one in most other jobs.
 int port_of_job(const core::Host& host) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
-  for (const char* name : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"})
+  for (const char* name :
+       {"SLURM_JOB_ID", "SLURM_STEP_ID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"})
     for (const char c : host.environment(name).value_or(""))
       hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return kFirstPort + static_cast<int>(hash % kPorts);
@@ -64,9 +65,9 @@ Result<Launched> launched_as(const core::Host& host) {
     const auto rank = number(host, launcher.rank);
     if (!size || *size <= 1 || !rank) continue;
     if (*rank >= *size)
-      return core::input_error(fmt::format("{}={} against {}={}", launcher.rank, *rank,
-                                           launcher.size, *size),
-                               "ranks are counted from 0");
+      return core::input_error(
+          fmt::format("{}={} against {}={}", launcher.rank, *rank, launcher.size, *size),
+          "ranks are counted from 0");
     Launched launched = {.rank = *rank, .size = *size, .launcher = launcher.name};
     launched.local_rank = number(host, launcher.local_rank).value_or(*rank);
     launched.address = address_of_first(host, launched);

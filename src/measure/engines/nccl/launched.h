@@ -22,7 +22,7 @@ struct Launched {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  std::string address = {};   // of the first process; empty: no launcher told it
+  std::string address = {};  // of the first process; empty: no launcher told it
   int port = 0;
   std::string launcher = {};  // "mpirun", "srun", "torchrun"; empty: started alone
 

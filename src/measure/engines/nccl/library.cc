@@ -85,11 +85,13 @@ Calls calls_of(const core::SharedLibrary& library) {
 }
 
 // Below a python's lib folder: every "python3.x/site-packages/nvidia/nccl/lib".
-void add_site_packages(const core::Host& host, const std::string& lib, std::vector<std::string>& to) {
+void add_site_packages(const core::Host& host, const std::string& lib,
+                       std::vector<std::string>& to) {
   for (const std::string& python : host.list(lib)) {
     if (!python.starts_with("python3")) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      const std::string file = fmt::format("{}/{}/{}/nvidia/nccl/lib/{}", lib, python, packages, kFile);
+      const std::string file =
+          fmt::format("{}/{}/{}/nvidia/nccl/lib/{}", lib, python, packages, kFile);
       if (host.exists(file)) to.push_back(file);
     }
   }
@@ -112,7 +114,8 @@ std::vector<std::string> library_places(const core::Host& host) {
     return {*named};
   std::vector<std::string> places = {kFile};
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const auto root = host.environment(variable)) add_site_packages(host, *root + "/lib", places);
+    if (const auto root = host.environment(variable))
+      add_site_packages(host, *root + "/lib", places);
   const auto home = host.environment("HOME");
   if (home) add_site_packages(host, *home + "/.local/lib", places);
   for (const char* lib : {"/usr/lib", "/usr/local/lib", "/opt/conda/lib", "/opt/venv/lib"})
@@ -135,8 +138,8 @@ Result<Library> Library::open(const std::vector<std::string>& places) {
   library.calls_ = calls_of(library.library_);
   int code = 0;
   if (library.calls_.get_version == nullptr || library.calls_.get_version(&code) != kSuccess)
-    return core::missing_error(fmt::format("{} is no NCCL: it has no ncclGetVersion", library.file()),
-                               kHint);
+    return core::missing_error(
+        fmt::format("{} is no NCCL: it has no ncclGetVersion", library.file()), kHint);
   library.version_ = version_of(code);
   if (library.version_ < kOldest)
     return core::missing_error(fmt::format("{} is NCCL {}, expected {}.{} or newer", library.file(),

@@ -2,8 +2,9 @@
 // NCCL 2.18 to 2.29, nccl.h), what a release must have, and what it may have. NCCL's interface only
 // grows: a call that is there keeps its arguments.
 //
-//   required since 2.18   init, destroy, errors, five collectives, send, recv, groups, ncclCommSplit
-//   may be there          ncclMemAlloc, ncclCommRegister (2.19), ncclCommInitRankScalable (2.23),
+//   required since 2.18   init, destroy, errors, five collectives, send, recv, groups,
+//   ncclCommSplit may be there          ncclMemAlloc, ncclCommRegister (2.19),
+//   ncclCommInitRankScalable (2.23),
 //                         ncclCommWindowRegister (2.27), ncclAlltoAll (2.28)
 //
 //   Library::open(host)   // COMM_PROBE_NCCL, then the loader's path, then PyTorch's usual places

@@ -96,8 +96,7 @@ core::Error gone(int rank) {
 
 class TcpMeeting : public Meeting {
  public:
-  TcpMeeting(int rank, std::vector<Socket> others)
-      : rank_(rank), others_(std::move(others)) {}
+  TcpMeeting(int rank, std::vector<Socket> others) : rank_(rank), others_(std::move(others)) {}
 
   Result<std::vector<std::string>> gather(const std::string& mine) override {
     std::vector<std::string> all;
@@ -107,7 +106,8 @@ class TcpMeeting : public Meeting {
     }
     all.push_back(mine);
     for (std::size_t other = 0; other < others_.size(); ++other)
-      if (!others_[other].receive_text(all.emplace_back())) return gone(static_cast<int>(other) + 1);
+      if (!others_[other].receive_text(all.emplace_back()))
+        return gone(static_cast<int>(other) + 1);
     return all;
   }
   Result<std::string> broadcast(const std::string& mine) override {
@@ -132,9 +132,7 @@ class MpiMeeting : public Meeting {
   Result<std::vector<std::string>> gather(const std::string& mine) override {
     return crew_.gather(mine);
   }
-  Result<std::string> broadcast(const std::string& mine) override {
-    return crew_.broadcast(mine);
-  }
+  Result<std::string> broadcast(const std::string& mine) override { return crew_.broadcast(mine); }
 
  private:
   core::Crew crew_;
@@ -172,7 +170,8 @@ std::string missing_ranks(const std::vector<Socket>& others) {
     if (!others[at].is_open()) missing.push_back(static_cast<int>(at) + 1);
   constexpr std::size_t kShown = 8;
   const std::size_t shown = std::min(missing.size(), kShown);
-  return fmt::format("{}{}", fmt::join(missing.begin(), missing.begin() + static_cast<long>(shown), ", "),
+  return fmt::format("{}{}",
+                     fmt::join(missing.begin(), missing.begin() + static_cast<long>(shown), ", "),
                      missing.size() > shown ? ", ..." : "");
 }
 
@@ -193,12 +192,13 @@ Result<std::vector<Socket>> accept_all(const Socket& listening, const Meeting::P
   const auto deadline = Clock::now() + place.patience;
   for (int come = 1; come < place.size;) {
     pollfd waiting = {listening.number(), POLLIN, 0};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0 || ::poll(&waiting, 1, static_cast<int>(left.count())) <= 0)
-      return core::missing_error(fmt::format("rank {} of {} did not come within {} s",
-                                             missing_ranks(others), place.size,
-                                             place.patience.count()),
-                                 "every rank has to reach the address of rank 0 (MASTER_ADDR)");
+      return core::missing_error(
+          fmt::format("rank {} of {} did not come within {} s", missing_ranks(others), place.size,
+                      place.patience.count()),
+          "every rank has to reach the address of rank 0 (MASTER_ADDR)");
     Socket socket(::accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.is_open()) continue;
     const int rank = greeted_by(socket, place.size);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -42,20 +43,29 @@ class Team {
     if (!result) watch_.fail(result.error());
     return std::move(*result);
   }
+  // Of the meeting. Who misses another rank is not the first to know why: it gives the one that
+  // started us the time to end it.
+  template <class T>
+  T met(Result<T> result) {
+    if (!result) std::this_thread::sleep_for(std::chrono::seconds(1));
+    return require(std::move(result));
+  }
   // All threads of all processes.
   void barrier(int thread) {
     threads_.arrive_and_wait();
-    if (thread == 0) require(meeting_.barrier());
+    if (thread == 0) met(meeting_.barrier());
     threads_.arrive_and_wait();
   }
   // The text of the first thread of the first process, everywhere.
   std::string from_first(int thread, const std::string& text) {
     threads_.arrive_and_wait();
-    if (thread == 0) same_ = require(meeting_.broadcast(text));
+    if (thread == 0) same_ = met(meeting_.broadcast(text));
     threads_.arrive_and_wait();
     return same_;
   }
-  int from_first(int thread, int number) { return std::stoi(from_first(thread, std::to_string(number))); }
+  int from_first(int thread, int number) {
+    return std::stoi(from_first(thread, std::to_string(number)));
+  }
   // The samples of all ranks for one size, on the board of the first process.
   void collect(int thread, std::size_t size);
   void collect_places(int thread);
@@ -91,7 +101,7 @@ void Team::collect(int thread, std::size_t size) {
     std::string samples;
     for (int rank = first; rank < first + mine; ++rank)
       for (const bool in_place : {false, true}) append(samples, table.at(size, in_place, rank));
-    const auto all = require(meeting_.gather(samples));
+    const auto all = met(meeting_.gather(samples));
     for (std::size_t process = 1; process < all.size(); ++process)
       for (int own = 0; own < mine; ++own)
         for (const bool in_place : {false, true})
@@ -110,7 +120,7 @@ void Team::collect_places(int thread) {
   std::string places;
   for (int own = 0; own < mine; ++own)
     append(places, assignment_.board.place(assignment_.process * mine + own));
-  const auto all = require(meeting_.gather(places));
+  const auto all = met(meeting_.gather(places));
   for (std::size_t process = 1; process < all.size(); ++process)
     for (int own = 0; own < mine; ++own)
       take(all[process], static_cast<std::size_t>(own),
@@ -180,8 +190,8 @@ class Worker {
     if (thread_ == 0 && assignment_.process == 0) {
       const int status = assignment_.library.calls().get_unique_id(&id);
       if (status != kSuccess)
-        team_.watch().fail(core::missing_error("ncclGetUniqueId: " +
-                                               assignment_.library.explain(status)));
+        team_.watch().fail(
+            core::missing_error("ncclGetUniqueId: " + assignment_.library.explain(status)));
     }
     const std::string same = team_.from_first(thread_, std::string(id.bytes, sizeof id.bytes));
     std::memcpy(id.bytes, same.data(), std::min(same.size(), sizeof id.bytes));
@@ -235,6 +245,7 @@ class Worker {
       for (DeviceRank& rank : ranks_) require(rank.prepare(call_of(rank, size, in_place)));
     team_.barrier(thread_);
     call_all(size, in_place);
+    if (thread_ == 0) team_.watch().advance();
     wait();
     for (DeviceRank& rank : ranks_) {
       local::Samples& samples = samples_of(rank, size, in_place);

@@ -25,11 +25,12 @@ void Watch::doing(const std::string& what) {
   const std::lock_guard lock(mutex_);
   what_ = what;
   since_ = now_seconds();
-  note_.progress.fetch_add(1, std::memory_order_relaxed);
+  advance();
 }
 
 void Watch::fail(const core::Error& error) {
   copy_text(error.message, note_.text, sizeof note_.text);
+  note_.ended_at = now_seconds();
   note_.ending = Ending::kFailed;
   ::_exit(kFailedStatus);
 }
@@ -40,6 +41,7 @@ void Watch::watch() {
     const std::lock_guard lock(mutex_);
     if (now_seconds() - since_ < patience_) continue;
     copy_text(what_, note_.text, sizeof note_.text);
+    note_.ended_at = now_seconds();
     note_.ending = Ending::kHung;
     ::_exit(kHungStatus);
   }

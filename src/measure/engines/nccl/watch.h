@@ -24,6 +24,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   void doing(const std::string& what);
+  // One more thing is done: who waits for others does not get here.
+  void advance() { note_.progress.fetch_add(1, std::memory_order_relaxed); }
   // Writes the note and ends the process.
   [[noreturn]] void fail(const core::Error& error);
 

@@ -94,9 +94,8 @@ void log(const Comm& comm, const std::string& line) {
   const char* level = std::getenv("NCCL_DEBUG");
   const char* file = std::getenv("NCCL_DEBUG_FILE");
   if (level == nullptr || std::strcmp(level, "INFO") != 0 || file == nullptr) return;
-  std::ofstream(file, std::ios::app)
-      << "fake:" << ::getpid() << ":" << ::getpid() << " [" << comm.rank << "] NCCL INFO " << line
-      << "\n";
+  std::ofstream(file, std::ios::app) << "fake:" << ::getpid() << ":" << ::getpid() << " ["
+                                     << comm.rank << "] NCCL INFO " << line << "\n";
 }
 
 std::size_t size_of(const Op& op) { return comm_probe::measure::element_bytes(op.element); }
@@ -139,7 +138,8 @@ void reduce_into(const Op& op, std::size_t first) {
     };
     double sum = value(0);
     for (int rank = 1; rank < op.comm->ranks; ++rank) sum = combine(op.reduction, sum, value(rank));
-    if (op.reduction == 4) sum = whole ? static_cast<long>(sum / op.comm->ranks) : sum / op.comm->ranks;
+    if (op.reduction == 4)
+      sum = whole ? static_cast<long>(sum / op.comm->ranks) : sum / op.comm->ranks;
     comm_probe::measure::store_element(
         op.element, reinterpret_cast<std::byte*>(op.recv) + i * size_of(op), sum);
   }
@@ -262,15 +262,18 @@ FAKE int ncclCommInitRank(void** out, int ranks, Id id, int rank) {
   if (is_fault("refuse", rank, 0)) return 5;
   auto* comm = new Comm{.rank = rank, .ranks = ranks};
   const int file = ::shm_open(id.bytes, O_RDWR, 0600);
-  comm->memory = static_cast<char*>(::mmap(nullptr, 4096 + kSlot * kMostRanks,
-                                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                                           file, 0));
+  comm->memory =
+      static_cast<char*>(::mmap(nullptr, 4096 + kSlot * kMostRanks, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_NORESERVE, file, 0));
   ::close(file);
   *out = comm;
   log(*comm, "NCCL version 2.28.9+cuda13.0");
   log(*comm, "ncclCommInitRank comm 0x1 rank " + std::to_string(rank) + " nranks " +
                  std::to_string(ranks) +
                  " cudaDev 0 nvmlDev 0 busId 60 commId 0xa5953a44ddecf0df - Init START");
+  log(*comm, "comm 0x1 rank " + std::to_string(rank) + " nRanks " + std::to_string(ranks) +
+                 " nNodes " + (std::getenv("NCCL_HOSTID") ? std::to_string(ranks) : "1") +
+                 " localRanks 1 localRank 0 MNNVL 0");
   const char* topo = std::getenv("FAKE_NCCL_TOPO");
   const char* dump = std::getenv("NCCL_TOPO_DUMP_FILE");
   if (rank == 0 && topo != nullptr && dump != nullptr)
@@ -296,8 +299,8 @@ FAKE int ncclGroupEnd() {
 
 FAKE int ncclAllReduce(const void* send, void* recv, std::size_t n, int type, int op, void* comm,
                        void*) {
-  return collective({Kind::kAllReduce, static_cast<Comm*>(comm), at(send), at(recv), n,
-                     element_of(type), op});
+  return collective(
+      {Kind::kAllReduce, static_cast<Comm*>(comm), at(send), at(recv), n, element_of(type), op});
 }
 FAKE int ncclBroadcast(const void* send, void* recv, std::size_t n, int type, int root, void* comm,
                        void*) {
@@ -306,8 +309,8 @@ FAKE int ncclBroadcast(const void* send, void* recv, std::size_t n, int type, in
 }
 FAKE int ncclReduce(const void* send, void* recv, std::size_t n, int type, int op, int root,
                     void* comm, void*) {
-  return collective({Kind::kReduce, static_cast<Comm*>(comm), at(send), at(recv), n,
-                     element_of(type), op, root});
+  return collective(
+      {Kind::kReduce, static_cast<Comm*>(comm), at(send), at(recv), n, element_of(type), op, root});
 }
 FAKE int ncclAllGather(const void* send, void* recv, std::size_t n, int type, void* comm, void*) {
   return collective(
