@@ -94,9 +94,11 @@ class Choices {
  private:
   SizeChoice one(Row& row) {
     SizeChoice size = {.bytes = row.bytes};
-    const nccl::LogChoice* real = real_choice(comm_, function_, row.bytes.whole());
+    // NCCL's log has the bytes of one rank's count.
+    const nccl::LogChoice* real =
+        real_choice(comm_, function_, row.count * element_bytes(run_.plan.element));
     if (real != nullptr) size.real = choice_text(*real->algorithm, *real->protocol, real->channels);
-    row.method = size.real;
+    row.method = size.real.empty() ? "not logged" : size.real;
     if (planned_ == nullptr || planned_->plan.connection.ranks() != run_.plan.ranks) return size;
     const auto reduction = nccl::reduction_from_name(measure::reduction_name(run_.plan.reduction));
     const nccl::Call call =

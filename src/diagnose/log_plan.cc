@@ -209,9 +209,11 @@ void compare_choices(LogPlan& result, const LogComm& comm, const nccl::Tuning& t
   for (const nccl::LogChoice& choice : comm.choices) {
     const auto function = nccl::function_from_name(choice.function);
     if (!function || !choice.algorithm || !choice.protocol) continue;
-    const nccl::Call call =
-        nccl::call_of(*function, choice.bytes, tuning.job.agreement.ranks,
-                      choice.bytes % 4 == 0 ? nccl::DataType::kFloat32 : nccl::DataType::kUint8);
+    // NCCL prints the bytes of one rank's count, also where the model takes those of all ranks
+    // (2.28.9, AllGather on four ranks of one GPU: docs/measured/h200-nccl.md).
+    const auto type = choice.bytes % 4 == 0 ? nccl::DataType::kFloat32 : nccl::DataType::kUint8;
+    const nccl::Call call = {*function, choice.bytes / static_cast<std::uint64_t>(size_of(type)),
+                             type};
     const auto planned = choose(tuning, call);
     const std::string name = fmt::format("{} {} B: ", choice.function, choice.bytes);
     const std::string log_text =

@@ -129,7 +129,13 @@ Result<bool> DeviceRank::prepare(const Call& call) {
   fill_input(host, place_.rank, place_.ranks, const_cast<std::byte*>(host.send));
   const std::size_t bytes = call.bytes(send_count(call, place_.ranks));
   if (bytes == 0) return true;
-  return done(cuda::driver().cuMemcpyHtoD_v2(address_of(call.send), host.send, bytes));
+  // On the rank's own stream: a copy from pageable memory returns before its data has arrived, and
+  // a stream that does not wait for the default one would start without it.
+  if (const auto copied = cuda::driver().cuMemcpyHtoDAsync_v2(address_of(call.send), host.send,
+                                                              bytes, stream_.handle());
+      !copied)
+    return copied.error();
+  return stream_.synchronize();
 }
 
 Result<bool> DeviceRank::issue(const Call& call) const {

@@ -175,7 +175,7 @@ std::vector<Row> rows_of(const Start& start) {
   std::vector<Row> rows;
   for (std::size_t at = 0; at < finished; ++at) {
     Row row = {.bytes = start.amounts[at].bytes, .count = start.amounts[at].count};
-    row.method = fixed_method(start.library, start.plan.op);
+    row.method = start.layout.ranks() == 1 ? "copy" : fixed_method(start.library, start.plan.op);
     row.out_of_place = timing_at(start.plan, start.board, at, false);
     if (start.plan.with_in_place) row.in_place = timing_at(start.plan, start.board, at, true);
     rows.push_back(std::move(row));

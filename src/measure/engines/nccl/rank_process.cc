@@ -241,10 +241,18 @@ class Worker {
   void check(std::size_t size, bool in_place) {
     doing(name_of(size));
     const bool compares = plan_.check && (!in_place || can_check_in_place(plan_.op));
+    const bool as_graph = plan_.graph_launches > 0;
+    if (as_graph) {  // NCCL makes its connections in the first call, before it is captured
+      call_all(size, in_place);
+      wait();
+    }
     if (compares)
       for (DeviceRank& rank : ranks_) require(rank.prepare(call_of(rank, size, in_place)));
     team_.barrier(thread_);
-    call_all(size, in_place);
+    if (as_graph)
+      launch_once(size, in_place);
+    else
+      call_all(size, in_place);
     if (thread_ == 0) team_.watch().advance();
     wait();
     for (DeviceRank& rank : ranks_) {
@@ -307,6 +315,12 @@ class Worker {
       if (ranks_.size() > 1) require(ranks_[at].context().bind());
       require(graphs[at].launch(ranks_[at].stream()));
     }
+  }
+
+  void launch_once(std::size_t size, bool in_place) {
+    const std::vector<cuda::Graph> graphs = captured(size, in_place, 1);
+    launch(graphs);
+    wait();
   }
 
   void note_block(std::size_t size, bool in_place, int block, double seconds) {

@@ -236,10 +236,7 @@ int add(Op op) {
 const char* kNames[] = {"AllReduce", "Broadcast", "Reduce", "AllGather", "ReduceScatter"};
 
 int collective(Op op) {
-  const std::size_t bytes = op.count * size_of(op) *
-                            (op.kind == Kind::kAllGather || op.kind == Kind::kReduceScatter
-                                 ? static_cast<std::size_t>(op.comm->ranks)
-                                 : 1);
+  const std::size_t bytes = op.count * size_of(op);  // of one rank, whatever the operation
   if (op.comm->rank == 0 && op.comm->ranks > 1 && op.kind < Kind::kAllToAll)
     log(*op.comm, std::string(kNames[static_cast<int>(op.kind)]) + ": " + std::to_string(bytes) +
                       " Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}");
