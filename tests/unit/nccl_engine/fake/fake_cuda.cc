@@ -38,6 +38,9 @@ FAKE int cuMemFree_v2(unsigned long long at) { return std::free(reinterpret_cast
 FAKE int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t size) {
   return std::memcpy(reinterpret_cast<void*>(to), from, size), 0;
 }
+FAKE int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t size, void*) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, size), 0;
+}
 FAKE int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
   return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
 }
@@ -65,7 +68,6 @@ FAKE_NOTHING(cuMemHostRegister_v2)
 FAKE_NOTHING(cuMemHostUnregister)
 FAKE_NOTHING(cuMemHostGetDevicePointer_v2)
 FAKE_NOTHING(cuMemcpyAsync)
-FAKE_NOTHING(cuMemcpyHtoDAsync_v2)
 FAKE_NOTHING(cuMemcpyDtoHAsync_v2)
 FAKE_NOTHING(cuMemcpyDtoDAsync_v2)
 FAKE_NOTHING(cuMemcpyPeerAsync)
