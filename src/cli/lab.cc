@@ -164,6 +164,10 @@ void add_lab(CLI::App& root, Shell& shell) {
       root.add_subcommand("lab", "a known fault on purpose: learn what it leaves behind")
           ->group("Measure");
   app->require_subcommand(1);
+  app->footer(
+      "Example:\n"
+      "  comm-probe lab hang --class list\n"
+      "  comm-probe lab hang --class count_mismatch --folder /tmp/lab");
   add_lab_hang(*app, shell);
 }
 

@@ -110,6 +110,7 @@ elif variant == "stuck":
     dist.all_reduce(data)
 elif variant == "dead":
     if rank == 2:
+        time.sleep(2)  # what it still owes the others for the barrier is sent
         os._exit(7)
     dist.all_reduce(data)
 elif variant == "frozen":
@@ -119,6 +120,7 @@ elif variant == "frozen":
         os.kill(os.getpid(), signal.SIGSTOP)
 elif variant == "cut":
     if rank == 2:
+        time.sleep(1)
         cut_connections(earlier)
     dist.all_reduce(data)
 torch.cuda.synchronize()
