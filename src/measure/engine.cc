@@ -5,8 +5,8 @@
 
 #include "measure/engines/cuda/all_reduce.h"
 #include "measure/engines/mpi/engine.h"
-#include "measure/engines/ucx/engine.h"
 #include "measure/engines/nccl/engine.h"
+#include "measure/engines/ucx/engine.h"
 
 namespace comm_probe::measure {
 namespace {
