@@ -9,6 +9,7 @@
 #include "cli/gpu_links_view.h"
 #include "cli/host_view.h"
 #include "cli/interrupt.h"
+#include "cli/rdma_links_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
@@ -32,24 +33,18 @@ struct Kinds {
   bool host = false;
   bool pcie = false;
   bool p2p = false;
+  bool net = false;
   bool is_chosen = true;  // by the user; false: whatever the machine has
   bool gpus() const { return pcie || p2p; }
 };
 
-core::Result<bool> add_kind(const std::string& kind, const topology::HostTopology& host,
-                            Kinds& kinds) {
+core::Result<bool> add_kind(const std::string& kind, Kinds& kinds) {
   bool* const known = kind == "host"   ? &kinds.host
                       : kind == "pcie" ? &kinds.pcie
                       : kind == "p2p"  ? &kinds.p2p
+                      : kind == "net"  ? &kinds.net
                                        : nullptr;
   if (known != nullptr) return *known = true;
-  // Links of other machines belong to later releases: what would be needed, said plainly.
-  if (kind == "net")
-    return core::missing_error(
-        fmt::format("link --only net: this machine has {} NIC(s) and {} RDMA port(s), and this "
-                    "release measures no network links",
-                    host.nics(), host.rdma_ports.size()),
-        "measure it with ib_write_bw or iperf3 meanwhile; loopback tcp is part of --only host");
   constexpr std::array<std::string_view, 4> kKinds = {"host", "pcie", "p2p", "net"};
   const std::string near = core::nearest_word(kind, kKinds);
   return core::input_error(fmt::format("--only: '{}' is not one of host, pcie, p2p, net", kind),
@@ -68,7 +63,7 @@ core::Result<Kinds> kinds_of(const LinkOptions& options, const topology::HostTop
     return Kinds{.host = true, .pcie = has_gpu, .p2p = has_gpu, .is_chosen = false};
   }
   for (const std::string& kind : CLI::detail::split(options.only, ',')) {
-    const auto known = add_kind(kind, host, kinds);
+    const auto known = add_kind(kind, kinds);
     if (!known) return known.error();
   }
   return kinds;
@@ -77,6 +72,7 @@ core::Result<Kinds> kinds_of(const LinkOptions& options, const topology::HostTop
 struct Measured {
   std::optional<measure::HostLinks> host = {};
   std::optional<measure::GpuLinks> gpus = {};
+  std::optional<measure::verbs::RdmaLinks> net = {};
   std::optional<topology::Survey> survey = {};  // what the links of the GPUs are
   std::vector<core::Caveat> caveats = {};
 };
@@ -99,6 +95,14 @@ core::Result<Measured> measure_kinds(const Kinds& kinds, const LinkOptions& opti
     if (gpus) measured.gpus = std::move(*gpus);
     auto survey = topology::survey_of(core::Host::real());
     if (survey) measured.survey = std::move(*survey);
+  }
+  if (kinds.net) {
+    auto net = measure::verbs::measure_rdma({.is_quick = options.is_quick},
+                                            static_cast<int>(host.rdma_ports.size()));
+    if (!net)
+      return core::missing_error(fmt::format("link --only net: {}", net.error().message),
+                                 net.error().hint);
+    measured.net = std::move(*net);
   }
   if (!kinds.host) return measured;
   auto links = measure::measure_host_links(host, {.is_quick = options.is_quick}, progress);
@@ -144,6 +148,10 @@ core::Document document_of(const topology::HostTopology& host, const Measured& m
   document.body = {core::Heading{"This machine"}, host_summary(host)};
   if (measured.host) add_host(*measured.host, document);
   if (measured.gpus) add_gpus(measured, document);
+  if (measured.net) {
+    document.result["net"] = rdma_json(*measured.net);
+    for (auto& block : rdma_blocks(*measured.net)) document.body.push_back(std::move(block));
+  }
   document.body.emplace_back(core::Paragraph{"next: comm-probe run, or comm-probe explain alpha"});
   return document;
 }
@@ -167,8 +175,8 @@ void add_link(CLI::App& root, Shell& shell) {
   auto options = std::make_shared<LinkOptions>();
   app->add_option("--only", options->only,
                   "host (memory, shared memory, loopback tcp), pcie (host and GPU, launches), p2p "
-                  "(inside GPUs and between them); net comes with a later release  [host, and "
-                  "pcie,p2p where there is an NVIDIA GPU]")
+                  "(inside GPUs and between them), net (RDMA write and read through this machine's "
+                  "first device)  [host, and pcie,p2p where there is an NVIDIA GPU]")
       ->type_name("KIND,...");
   app->add_option("--peer", options->peer, "another machine (a later release)")->type_name("HOST");
   app->add_flag(

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "measure/engine.h"
@@ -78,6 +79,34 @@ TEST_F(BenchMpi, OnlyRankZeroSpeaks) {
   const std::size_t at = refused.err.find(line);
   ASSERT_NE(at, std::string::npos) << refused;
   EXPECT_EQ(refused.err.find(line, at + 1), std::string::npos) << refused;
+}
+
+// Another host, as far as MPI can see: its daemon is started with another host name.
+TEST_F(BenchMpi, LevelBetweenHosts) {
+  const fs::path agent = fs::temp_directory_path() / ("agent_" + std::to_string(getpid()) + ".sh");
+  std::ofstream(agent) << "#!/bin/sh\nhost=$1; shift\n"
+                          "exec unshare -u /bin/sh -c \"hostname $host; $*\"\n";
+  fs::permissions(agent, fs::perms::owner_all);
+  BinarySurroundings surroundings;
+  surroundings.limit = std::chrono::seconds(60);
+  const std::string start =
+      std::string(COMM_PROBE_MPIRUN) +
+      " --allow-run-as-root --bind-to none --mca mpi_yield_when_idle 1 --mca plm_rsh_agent " +
+      agent.string() + " --host $(hostname):1,otherhost:1 -n 2 ";
+  const BinaryRun can = run_shell(start + "hostname", surroundings);
+  const BinaryRun run = run_shell(
+      start +
+          "\"$COMM_PROBE\" bench all_reduce --backend mpi --algo recursive-doubling -b 8 -e 64 "
+          "-n 5 --json",
+      surroundings);
+  fs::remove(agent);
+  if (can.status != 0 || can.out.find("otherhost") == std::string::npos)
+    GTEST_SKIP() << "no second host name can be had here";
+  ASSERT_EQ(run.status, 0) << run;
+  const nlohmann::json result = nlohmann::json::parse(run.out)["result"];
+  ASSERT_EQ(result["levels"].size(), 1u);
+  EXPECT_EQ(result["levels"][0]["level"], "between hosts");
+  EXPECT_GT(result["rows"][0]["predicted_us"], 0);
 }
 
 // A rank that is stopped: MPI would wait for it without end.

@@ -26,12 +26,6 @@ TEST(Link, MeasuresTheHost) {
 }
 
 TEST(Link, SaysWhatBelongsToALaterRelease) {
-  for (const char* kind : {"net", "host,net"}) {
-    const BinaryRun run = run_binary({"link", "--only", kind});
-    EXPECT_EQ(run.status, 3) << run;
-    EXPECT_TRUE(run.out.empty()) << run;
-    EXPECT_NE(run.err.find("this release measures no"), std::string::npos) << run;
-  }
   const BinaryRun peer = run_binary({"link", "--peer", "node07"});
   EXPECT_EQ(peer.status, 3) << peer;
   EXPECT_NE(peer.err.find("node07"), std::string::npos) << peer;
