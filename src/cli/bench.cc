@@ -32,6 +32,12 @@ std::optional<model::Fit> fit_of(const Run& run) {
                          run.shape.value_or(model::ring_shape(run.plan.op, run.plan.ranks)));
 }
 
+const char* prediction_heading(const Run& run) {
+  if (run.context.capture) return "Predicted by NCCL's own model, beside measured";
+  return run.context.levels.empty() ? "Predicted from link, beside measured"
+                                    : "Predicted from messages, beside measured";
+}
+
 Document document_of(Run& run) {
   const BenchChoices choices = read_choices(run);
   Document document{.command = "bench"};
@@ -67,9 +73,7 @@ Document document_of(Run& run) {
                           judgement.caveats.end());
   document.verdict = judgement.verdict;
   if (has_prediction(run)) {
-    document.body.emplace_back(core::Heading{run.context.levels.empty()
-                                                 ? "Predicted from link, beside measured"
-                                                 : "Predicted from messages, beside measured"});
+    document.body.emplace_back(core::Heading{prediction_heading(run)});
     document.body.emplace_back(prediction_table(run));
   }
   if (has_floor(run)) {

@@ -121,7 +121,19 @@ std::string reason_for_speed(const Run& run) {
          "something that this size does not pay";
 }
 
+bool is_nccl(const Run& run) { return run.context.engine == "nccl"; }
+
+// NCCL's model compares algorithms; its times are those of an undisturbed, well-fed machine.
+std::string reason_beside_nccl(const Row& row) {
+  if (is_jittery(row))
+    return fmt::format("its own samples run from {} to {}: something else used the GPUs or links",
+                       core::format_duration(row.out_of_place.fastest),
+                       core::format_duration(row.out_of_place.slowest));
+  return "samples agree: NCCL's model is made to compare algorithms, its times are rough";
+}
+
 std::string reason_for(const Run& run, const Row& row) {
+  if (is_nccl(run)) return reason_beside_nccl(row);
   if (run.context.drift > kChanged)
     return fmt::format("the flag latency of the machine changed by a factor of {:.2f} in between",
                        run.context.drift);
@@ -158,12 +170,15 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
   if (priced.far_off == 0) return priced;
   core::Finding finding = core::make_finding(
       "bench.off-prediction",
-      fmt::format("{} of {} {} further than 25 % from what the links of this machine predict",
-                  priced.far_off, sizes_text(static_cast<std::size_t>(priced.sizes)),
-                  priced.far_off == 1 ? "is" : "are"));
+      fmt::format("{} of {} {} further than 25 % from what {} predict{}", priced.far_off,
+                  sizes_text(static_cast<std::size_t>(priced.sizes)),
+                  priced.far_off == 1 ? "is" : "are",
+                  is_nccl(run) ? "NCCL's own model" : "the links of this machine",
+                  is_nccl(run) ? "s" : ""));
   finding.evidence = std::move(evidence);
   finding.confidence = core::Confidence::kLikely;
-  finding.next = {"comm-probe link --only host"};
+  finding.next = {is_nccl(run) ? "comm-probe link --only p2p   (what the links really give)"
+                               : "comm-probe link --only host"};
   findings.push_back(finding);
   return priced;
 }

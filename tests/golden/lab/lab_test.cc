@@ -1,0 +1,106 @@
+// `lab hang`, and what `hang` makes of what it left on an H200 (2026-11-30, NCCL 2.28.9, PyTorch
+// 2.11.0): tests/inputs/lab holds the dumps and logs of every kind, with the planted truth.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+const std::string kLab = COMM_PROBE_SOURCE_DIR "/tests/inputs/lab";
+
+std::vector<std::string> variants() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kLab))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class LeftByRealNccl : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LeftByRealNccl, IsDiagnosedAsPlanted) {
+  const std::string folder = kLab + "/" + GetParam();
+  const json truth = json::parse(std::ifstream(folder + "/truth.json"));
+  const BinaryRun run = run_binary({"hang", folder, "--json"});
+  EXPECT_EQ(run.status, 1) << run;
+  const json verdict = json::parse(run.out)["result"]["verdict"];
+  EXPECT_EQ(verdict["class"], truth["class"]);
+  EXPECT_EQ(verdict["culprit_ranks"], truth["culprit_ranks"]);
+}
+INSTANTIATE_TEST_SUITE_P(All, LeftByRealNccl, ::testing::ValuesIn(variants()),
+                         [](const auto& info) { return info.param; });
+
+TEST(LabHang, ListsEveryClassThatHangKnows) {
+  const BinaryRun run = run_binary({"lab", "hang", "--class", "list", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  std::set<std::string> classes;
+  for (const json& entry : document["result"]["cases"]) classes.insert(entry["class"]);
+  EXPECT_EQ(classes, (std::set<std::string>{"param_mismatch", "count_mismatch", "p2p_unpaired",
+                                            "comm_order_inversion", "rank_dead_or_stuck",
+                                            "network_or_hardware"}));
+}
+
+TEST(LabHang, RefusesWhatItDoesNotKnow) {
+  const BinaryRun no_class = run_binary({"lab", "hang", "--class", "mystery"});
+  EXPECT_EQ(no_class.status, 2);
+  EXPECT_THAT(no_class.err, HasSubstr("param_mismatch"));
+  const BinaryRun no_variant =
+      run_binary({"lab", "hang", "--class", "param_mismatch", "--variant", "dead"});
+  EXPECT_EQ(no_variant.status, 2);
+  EXPECT_THAT(no_variant.err, HasSubstr("size"));
+}
+
+TEST(LabHang, WithoutPytorchItIsOneLine) {
+  const BinaryRun run =
+      run_binary({"lab", "hang", "--class", "count_mismatch", "--python", "/nonexistent/python3"});
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_EQ(lines_of(run.err).size(), 1u);
+  EXPECT_THAT(run.err, HasSubstr("--python"));
+}
+
+// A python3 that stands in: it says that it has torch, and its ranks end at once.
+TEST(LabHang, RanksThatEndTooEarlyAreSaidWithTheirLastLine) {
+  const std::string folder = ::testing::TempDir() + "lab-early";
+  std::filesystem::create_directories(folder);
+  const std::string python = folder + "/python3";
+  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\necho no GPU here\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  const BinaryRun run =
+      run_binary({"lab", "hang", "--class", "count_mismatch", "--python", python, "--folder",
+                  folder + "/left"},
+                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_THAT(run.err, HasSubstr("rank 0 ended before the fault was planted: no GPU here"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/left/hang_rank.py"));
+}
+
+// One that plants and leaves dumps: the run ends by itself, stopped ranks and all.
+TEST(LabHang, EndsWhenTheDumpsAreThere) {
+  const std::string folder = ::testing::TempDir() + "lab-left";
+  std::filesystem::create_directories(folder);
+  const std::string python = folder + "/python3";
+  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\n"
+                           "echo READY $2 $3\n[ $3 != 3 ] && echo dump > $5/nccl_trace_rank_$3\n"
+                           "exec sleep 600\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  const BinaryRun run =
+      run_binary({"lab", "hang", "--class", "rank_dead_or_stuck", "--variant", "frozen", "--python",
+                  python, "--folder", folder + "/left", "--json"},
+                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  ASSERT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document["result"]["dumps"], json({0, 1, 2}));
+  EXPECT_EQ(document["result"]["next"], "comm-probe hang " + folder + "/left");
+}
+
+}  // namespace
+}  // namespace comm_probe::test
