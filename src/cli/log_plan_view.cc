@@ -144,6 +144,7 @@ std::optional<Error> add_log_plan(core::Document& document, const nccl::DebugLog
   for (auto& finding : diagnose::judge_log_plan(log, compared))
     document.findings.push_back(std::move(finding));
   document.result["plan"] = json_of(compared, *job);
+  if (compared.rows.empty()) return std::nullopt;
   document.body.push_back(
       core::Heading{fmt::format("Log and plan ({}, {} node{})", job->input.path, job->job.nodes,
                                 job->job.nodes == 1 ? "" : "s")});
