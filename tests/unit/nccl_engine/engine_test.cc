@@ -97,6 +97,14 @@ TEST(NcclEngine, WhatTheReleaseLacksIsOneLine) {
   EXPECT_EQ(lines_of(run.err).size(), 1u);
 }
 
+TEST(NcclEngine, WithoutNcclItIsOneLine) {
+  const BinaryRun run = bench({"all_reduce"}, {{"COMM_PROBE_NCCL", "/nonexistent/libnccl.so.2"}});
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_THAT(run.err, HasSubstr("bench --backend nccl: /nonexistent/libnccl.so.2 does not load"));
+  EXPECT_THAT(run.err, HasSubstr("COMM_PROBE_NCCL"));
+  EXPECT_EQ(lines_of(run.err).size(), 1u);
+}
+
 TEST(NcclEngine, MoreRanksThanGpusAreRefusedWithTheWayOut) {
   const BinaryRun run = bench({"all_reduce", "-g", "4"});
   EXPECT_EQ(run.status, 3) << run;
