@@ -25,7 +25,11 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void enter(const std::string& what);
-  void tick() { ticks_.fetch_add(1, std::memory_order_relaxed); }
+  // One thread ticks. Not fetch_add: a locked instruction waits until the message that was just
+  // written has left this core (40 ns of the 500 ns of a reduce_scatter of 8 B).
+  void tick() {
+    ticks_.store(ticks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 
  private:
   void watch();
