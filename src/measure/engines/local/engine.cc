@@ -7,6 +7,7 @@
 #include "measure/engines/local/choose.h"
 #include "measure/engines/local/death.h"
 #include "measure/engines/local/session.h"
+#include "measure/free_memory.h"
 #include "measure/known_data.h"
 #include "measure/measure.h"
 #include "measure/rank_samples.h"
@@ -16,14 +17,6 @@ namespace local {
 namespace {
 
 using core::Bytes;
-
-std::optional<Bytes> available_memory() {
-  const auto text = core::Host::real().read("/proc/meminfo");
-  if (!text) return std::nullopt;
-  const std::size_t at = text->find("MemAvailable:");
-  if (at == std::string::npos) return std::nullopt;
-  return Bytes::of(std::strtod(text->c_str() + at + 13, nullptr) * 1024);
-}
 
 // Send and receive buffer of every rank at the largest size.
 Bytes buffers_of(const Plan& plan, const Amount& amount) {
@@ -48,7 +41,7 @@ std::optional<core::Error> refuse(const Plan& plan) {
 }
 
 std::optional<core::Error> refuse_too_large(const Plan& plan, const Amount& largest) {
-  const std::optional<Bytes> available = available_memory();
+  const std::optional<Bytes> available = free_memory();
   const Bytes needed = buffers_of(plan, largest);
   if (!available || needed <= *available * 0.9) return std::nullopt;
   return core::input_error(fmt::format("{} ranks at -e {} need {} of buffers; {} of memory is free",

@@ -9,8 +9,10 @@
 
 #include "core/host.h"
 #include "core/units.h"
+#include "measure/call.h"
 #include "measure/engines/mpi/price.h"
 #include "measure/engines/mpi/session.h"
+#include "measure/free_memory.h"
 #include "model/algorithms.h"
 
 namespace comm_probe::measure::mpi {
@@ -52,30 +54,55 @@ struct Seat {
   int cpu = 0;
   int cpus = 0;  // of its host
   int first_on_host = 0;
-  bool has_memory = false;
+  core::Bytes free = {};  // memory of its host
 };
 template <class Archive>
 void pack_fields(Archive& archive, Seat& seat) {
-  archive(seat.host, seat.process, seat.cpu, seat.cpus, seat.first_on_host, seat.has_memory);
+  archive(seat.host, seat.process, seat.cpu, seat.cpus, seat.first_on_host, seat.free);
 }
 
-Seat seat_of(const Team& team, bool has_memory) {
+Seat seat_of(const Team& team) {
   Seat seat = {core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost"),
                static_cast<int>(::getpid()),
                std::max(0, ::sched_getcpu()),
                static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
                team.rank(),
-               has_memory};
+               free_memory().value_or(core::Bytes::of(std::uint64_t{1} << 50))};
   team.calls().first_on_host(&seat.first_on_host);
   return seat;
 }
 
-std::optional<core::Error> lacking_memory(const std::vector<Seat>& seats) {
-  for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    if (!seats[rank].has_memory)
-      return core::missing_error(
-          fmt::format("rank {} on {} has not the memory for its buffers", rank, seats[rank].host),
-          "use a smaller -e");
+// What the rank that needs most needs: its two buffers, and what its algorithm keeps.
+core::Bytes needed_memory(const Plan& plan, const Amount& largest) {
+  const Call call = {.op = plan.op, .element = plan.element, .count = largest.count};
+  const std::size_t send = send_count(call, plan.ranks), recv = recv_count(call, plan.ranks);
+  std::size_t elements = send + std::max(send, recv);
+  if (plan.algorithm)
+    elements += find_builder(plan.op, *plan.algorithm)({.op = plan.op,
+                                                        .rank = plan.root,
+                                                        .ranks = plan.ranks,
+                                                        .root = plan.root,
+                                                        .count = largest.count,
+                                                        .is_in_place = plan.with_in_place,
+                                                        .chunk = kChunkBytes})
+                    .scratch;
+  return core::Bytes::of(static_cast<double>(elements) *
+                         static_cast<double>(element_bytes(plan.element)));
+}
+
+std::optional<core::Error> lacking_memory(const Plan& plan, const std::vector<Seat>& seats,
+                                          const Amount& largest) {
+  const core::Bytes needed = needed_memory(plan, largest);
+  for (std::size_t rank = 0; rank < seats.size(); ++rank) {
+    const auto together = std::count_if(seats.begin(), seats.end(), [&](const Seat& seat) {
+      return seat.first_on_host == seats[rank].first_on_host;
+    });
+    if (needed * static_cast<double>(together) <= seats[rank].free * 0.9) continue;
+    return core::input_error(fmt::format("{} ranks on {} need {} each; {} of memory is free there",
+                                         together, seats[rank].host, core::format_bytes(needed),
+                                         core::format_bytes(seats[rank].free)),
+                             "use a smaller -e or fewer ranks per host");
+  }
   return std::nullopt;
 }
 
@@ -156,9 +183,13 @@ core::Result<Prepared> prepare(const Plan& plan, Team& team, Session& session, W
   if (!sizes) return sizes.error();
   const Amount largest = amount_of(plan, sizes->back());
   Prepared ready;
-  const bool has_memory = session.allocate(largest.count);
-  ready.seats = team.all(seat_of(team, has_memory));
-  if (const auto lacking = lacking_memory(ready.seats)) return *lacking;
+  ready.seats = team.all(seat_of(team));
+  if (const auto lacking = lacking_memory(plan, ready.seats, largest)) return *lacking;
+  const std::vector<int> allocated = team.all(session.allocate(largest.count) ? 1 : 0);
+  if (const auto none = std::find(allocated.begin(), allocated.end(), 0); none != allocated.end())
+    return core::missing_error(
+        fmt::format("rank {} could not map its buffers", none - allocated.begin()),
+        "use a smaller -e, or look at ulimit -v");
   ready.hosts = hosts_under(ready.seats);
   if (!ready.hosts.is_crowded) {  // else they would be times of taking turns
     ready.levels =

@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "measure/engines/local/death.h"
 #include "measure/engines/ucx/session.h"
+#include "measure/free_memory.h"
 #include "measure/rank_samples.h"
 
 namespace comm_probe::measure::ucx {
@@ -116,6 +117,14 @@ core::Result<bool> check(const Plan& plan) {
                              "start it without mpirun");
   const auto sizes = sizes_of(plan);
   if (!sizes) return sizes.error();
+  // Two buffers in each of two processes.
+  const core::Bytes needed = amount_of(plan, sizes->back()).bytes * 4;
+  const auto free = free_memory();
+  if (free && needed > *free * 0.9)
+    return core::input_error(fmt::format("-e {} needs {} of buffers; {} of memory is free",
+                                         core::format_bytes(sizes->back()),
+                                         core::format_bytes(needed), core::format_bytes(*free)),
+                             "use a smaller -e");
   return true;
 }
 
