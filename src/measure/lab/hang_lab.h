@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +14,6 @@
 #include "measure/lab/hang_case.h"
 
 namespace comm_probe::measure::lab {
-
-inline constexpr int kHangRanks = 4;
 
 struct HangRequest {
   const HangCase& planted;
@@ -34,8 +31,6 @@ struct HangLeft {
   int interrupted_by = 0;
 };
 
-// What this machine lacks; nothing where all is there.
-std::optional<core::Error> missing_for_hang(const std::string& python);
 // Fails where the folder cannot be written, or the ranks ended before the fault was planted (with
 // the last line of the first that did).
 core::Result<HangLeft> make_hang(const HangRequest& request,

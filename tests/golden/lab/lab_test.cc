@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "run_binary.h"
 
@@ -65,6 +66,30 @@ TEST(LabHang, WithoutPytorchItIsOneLine) {
   EXPECT_EQ(run.status, 3) << run;
   EXPECT_EQ(lines_of(run.err).size(), 1u);
   EXPECT_THAT(run.err, HasSubstr("--python"));
+}
+
+TEST(LabSlow, RefusesWhatItDoesNotKnow) {
+  const BinaryRun run = run_binary({"lab", "slow", "--class", "mystery"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("tiny_collectives"));
+}
+
+// A python3 that stands in for one with PyTorch.
+TEST(LabSlow, NamesTheTracesThatAreLeft) {
+  const std::string folder = ::testing::TempDir() + "lab-slow";
+  std::filesystem::create_directories(folder);
+  const std::string python = folder + "/python3";
+  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\n"
+                           "echo '{}' > $5/rank$3.json; echo DONE $2 $3\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  const BinaryRun run =
+      run_binary({"lab", "slow", "--class", "straggler", "--python", python, "--folder",
+                  folder + "/left", "--json"},
+                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  ASSERT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document["result"]["traces"], json({0, 1, 2, 3}));
+  EXPECT_EQ(document["result"]["expected_finding"], "trace.straggler");
 }
 
 // A python3 that stands in: it says that it has torch, and its ranks end at once.
