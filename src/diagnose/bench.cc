@@ -123,17 +123,7 @@ std::string reason_for_speed(const Run& run) {
 
 bool is_nccl(const Run& run) { return run.context.engine == "nccl"; }
 
-// NCCL's model compares algorithms; its times are those of an undisturbed, well-fed machine.
-std::string reason_beside_nccl(const Row& row) {
-  if (is_jittery(row))
-    return fmt::format("its own samples run from {} to {}: something else used the GPUs or links",
-                       core::format_duration(row.out_of_place.fastest),
-                       core::format_duration(row.out_of_place.slowest));
-  return "samples agree: NCCL's model is made to compare algorithms, its times are rough";
-}
-
 std::string reason_for(const Run& run, const Row& row) {
-  if (is_nccl(run)) return reason_beside_nccl(row);
   if (run.context.drift > kChanged)
     return fmt::format("the flag latency of the machine changed by a factor of {:.2f} in between",
                        run.context.drift);
@@ -162,10 +152,10 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
     ++priced.sizes;
     if (!is_far_off(row)) continue;
     ++priced.far_off;
-    evidence.push_back(
-        {.source = core::format_bytes(row.bytes),
-         .text = fmt::format("{:.2f} times the prediction; {}",
-                             row.out_of_place.time / row.predicted->time(), reason_for(run, row))});
+    evidence.push_back({.source = core::format_bytes(row.bytes),
+                        .text = fmt::format("{:.2f} times the prediction{}",
+                                            row.out_of_place.time / row.predicted->time(),
+                                            is_nccl(run) ? "" : "; " + reason_for(run, row))});
   }
   if (priced.far_off == 0) return priced;
   core::Finding finding = core::make_finding(
@@ -174,7 +164,7 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
                   sizes_text(static_cast<std::size_t>(priced.sizes)),
                   priced.far_off == 1 ? "is" : "are",
                   is_nccl(run) ? "NCCL's own model" : "the links of this machine",
-                  is_nccl(run) ? "s" : ""));
+                  is_nccl(run) ? "s, which is made to compare algorithms" : ""));
   finding.evidence = std::move(evidence);
   finding.confidence = core::Confidence::kLikely;
   finding.next = {is_nccl(run) ? "comm-probe link --only p2p   (what the links really give)"

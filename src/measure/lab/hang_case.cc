@@ -5,7 +5,7 @@ namespace comm_probe::measure::lab {
 std::span<const HangCase> hang_cases() {
   static const std::vector<HangCase> kCases = {
       {"param_mismatch", "size", 1, true, {}, "rank 1 reduces 2048 elements, all others 8192"},
-      {"param_mismatch", "op", 2, true, {2}, "rank 2 calls broadcast, all others all_reduce"},
+      {"param_mismatch", "op", 2, true, {}, "rank 2 calls broadcast, all others all_reduce"},
       {"count_mismatch", "skip", 3, true, {}, "rank 3 leaves out one all_reduce"},
       {"p2p_unpaired", "receive", 1, true, {}, "rank 0 sends to rank 1, which never receives"},
       {"comm_order_inversion",

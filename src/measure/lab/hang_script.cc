@@ -88,7 +88,8 @@ if variant == "size":
     dist.all_reduce(data if rank != 1 else data[:2048])
 elif variant == "op":
     if rank == 2:
-        dist.broadcast(data, 2)
+        dist.broadcast(data, 2)  # the root of a broadcast waits for nobody
+        time.sleep(600)
     else:
         dist.all_reduce(data)
 elif variant == "skip":

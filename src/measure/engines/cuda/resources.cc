@@ -151,15 +151,25 @@ core::Result<bool> Graph::begin_capture(const Stream& stream) {
   return done(driver().cuStreamBeginCapture_v2(stream.handle(), kCaptureThreadLocal));
 }
 
-core::Result<Graph> Graph::end_capture(const Stream& stream) {
+core::Result<GraphHandle> Graph::stop_capture(const Stream& stream) {
   GraphHandle captured = nullptr;
   if (const auto status = driver().cuStreamEndCapture(stream.handle(), &captured); !status)
     return status.error();
+  return captured;
+}
+
+core::Result<Graph> Graph::of_captured(GraphHandle captured) {
   const Owned<GraphHandle> graph(captured, [](GraphHandle it) { driver().cuGraphDestroy(it); });
   GraphExecHandle handle = nullptr;
   if (const auto status = driver().cuGraphInstantiateWithFlags(&handle, graph.get(), 0); !status)
     return status.error();
   return Graph({handle, [](GraphExecHandle it) { driver().cuGraphExecDestroy(it); }});
+}
+
+core::Result<Graph> Graph::end_capture(const Stream& stream) {
+  const auto captured = stop_capture(stream);
+  if (!captured) return captured.error();
+  return of_captured(*captured);
 }
 
 core::Result<bool> Graph::launch(const Stream& stream) const {

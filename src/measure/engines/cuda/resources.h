@@ -148,6 +148,10 @@ class Graph {
  public:
   static core::Result<bool> begin_capture(const Stream& stream);
   static core::Result<Graph> end_capture(const Stream& stream);
+  // The same in two steps: nothing is made of what was captured while another stream of this thread
+  // still captures.
+  static core::Result<GraphHandle> stop_capture(const Stream& stream);
+  static core::Result<Graph> of_captured(GraphHandle captured);
   core::Result<bool> launch(const Stream& stream) const;
   GraphExecHandle handle() const { return handle_.get(); }
 

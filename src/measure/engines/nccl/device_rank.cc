@@ -79,22 +79,25 @@ Result<bool> DeviceRank::join(const UniqueId& id) {
   return failed("ncclCommInitRank", status);
 }
 
-Result<int> DeviceRank::register_buffers(int how) {
-  if (how == 0) return 0;
+Result<bool> DeviceRank::register_buffers(int how) {
+  if (how == 0) return true;
   if (const auto bound = context_.bind(); !bound) return bound.error();
-  int registered = 0;
-  for (const Buffer* buffer : {&send_, &recv_}) {
-    void* handle = nullptr;
-    const Calls& nccl = library_->calls();
-    const int status =
-        how == 1
-            ? nccl.register_buffer(comm_, buffer->at(), buffer->bytes(), &handle)
-            : nccl.register_window(comm_, buffer->at(), buffer->bytes(), &handle, kWindowSymmetric);
-    if (status != kSuccess)
+  const Calls& nccl = library_->calls();
+  for (std::size_t at = 0; at < handles_.size(); ++at) {
+    const Buffer& buffer = at == 0 ? send_ : recv_;
+    const int status = how == 1
+                           ? nccl.register_buffer(comm_, buffer.at(), buffer.bytes(), &handles_[at])
+                           : nccl.register_window(comm_, buffer.at(), buffer.bytes(), &handles_[at],
+                                                  kWindowSymmetric);
+    if (status != kSuccess && status != kInProgress)
       return failed(how == 1 ? "ncclCommRegister" : "ncclCommWindowRegister", status);
-    registered += handle != nullptr ? 1 : 0;
   }
-  return registered;
+  return true;
+}
+
+int DeviceRank::registered() const {
+  return static_cast<int>(handles_.size() - static_cast<std::size_t>(std::count(
+                                                handles_.begin(), handles_.end(), nullptr)));
 }
 
 Call DeviceRank::call_of(std::size_t count, bool in_place) const {

@@ -5,6 +5,7 @@
 // GPU, the call is made, and what it left is compared on the host.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -45,8 +46,10 @@ class DeviceRank {
   const cuda::Stream& stream() const { return stream_; }
   // Inside a group where a thread has several.
   core::Result<bool> join(const UniqueId& id);
-  // 1: ncclCommRegister, 2: as a symmetric window. The number of buffers that were registered.
-  core::Result<int> register_buffers(int how);
+  // 1: ncclCommRegister, 2: as a symmetric window, which all ranks do together: inside a group
+  // where a thread has several, and done when the group is.
+  core::Result<bool> register_buffers(int how);
+  int registered() const;  // buffers that NCCL took
 
   Call call_of(std::size_t count, bool in_place) const;
   core::Result<bool> prepare(const Call& call);
@@ -77,6 +80,7 @@ class DeviceRank {
   std::vector<std::byte> host_send_ = {};
   std::vector<std::byte> host_recv_ = {};
   Comm comm_ = nullptr;
+  std::array<void*, 2> handles_ = {};  // of registered buffers
 };
 
 }  // namespace comm_probe::measure::nccl

@@ -69,6 +69,12 @@ Context context_of(const Start& start) {
         "algorithms, protocols, channels and results are NCCL's own; the times are those of "
         "processes that take turns on one GPU and mean nothing",
         false));
+  if (start.plan.registration > 0 && start.layout.ranks() > 1)
+    context.caveats.push_back(core::make_caveat(
+        "bench.registered", "registration in the plan",
+        "the plan is that of buffers which are not registered; with registered ones NCCL may take "
+        "fewer channels or a symmetric kernel",
+        false));
   if (!start.layout.shares_one_gpu && start.library.calls().reset_debug == nullptr)
     context.caveats.push_back(core::make_caveat(
         "bench.logged",

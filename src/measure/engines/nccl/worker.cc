@@ -94,9 +94,9 @@ void Worker::join() {
   doing(fmt::format("ncclCommInitRank of {} ranks", assignment_.layout.ranks()));
   grouped([&](DeviceRank& rank) { return rank.join(id); });
   doing("registration");
+  grouped([&](DeviceRank& rank) { return rank.register_buffers(plan_.registration); });
   int registered = 0;
-  for (DeviceRank& rank : ranks_)
-    registered += team_.require(rank.register_buffers(plan_.registration));
+  for (const DeviceRank& rank : ranks_) registered += rank.registered();
   if (thread_ == 0) assignment_.board.note(assignment_.note).registered = registered;
   team_.barrier(thread_);
 }
@@ -188,10 +188,15 @@ std::vector<cuda::Graph> Worker::captured(std::size_t size, bool in_place, int i
     require(cuda::Graph::begin_capture(rank.stream()));
   }
   for (int i = 0; i < iterations; ++i) call_all(size, in_place);
-  std::vector<cuda::Graph> graphs;
+  std::vector<cuda::GraphHandle> ended;
   for (DeviceRank& rank : ranks_) {
     require(rank.context().bind());
-    graphs.push_back(team_.require(cuda::Graph::end_capture(rank.stream())));
+    ended.push_back(team_.require(cuda::Graph::stop_capture(rank.stream())));
+  }
+  std::vector<cuda::Graph> graphs;
+  for (std::size_t at = 0; at < ranks_.size(); ++at) {
+    require(ranks_[at].context().bind());
+    graphs.push_back(team_.require(cuda::Graph::of_captured(ended[at])));
   }
   return graphs;
 }
