@@ -101,7 +101,7 @@ TEST(LogBlame, OnlyAMinorityIsBlamed) {
   EXPECT_TRUE(says(finding, "4 on ranks 2, 3, 8 on ranks 0, 1")) << finding;
   // the odd one comes first in the log
   finding = first(healthy() + call(0, 0, 8) + call(1, 0, 4) + call(2, 0, 4) + call(3, 0, 4));
-  EXPECT_EQ(finding.at("ranks"), json({0}));
+  EXPECT_EQ(finding.at("ranks"), json::array({0}));
 }
 
 TEST(LogBlame, NoticesOfTheSubnetManagerAreNoFailure) {
