@@ -10,6 +10,7 @@
 #include "cli/doctor_collect.h"
 #include "cli/doctor_network.h"
 #include "cli/doctor_pile.h"
+#include "cli/doctor_runs.h"
 #include "cli/doctor_view.h"
 #include "cli/job_pricer.h"
 #include "cli/subcommands.h"
@@ -26,6 +27,7 @@
 #include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
 #include "diagnose/job_messages.h"
+#include "diagnose/job_runs.h"
 #include "diagnose/job_settings.h"
 #include "diagnose/kv.h"
 #include "diagnose/log.h"
@@ -165,7 +167,6 @@ std::optional<core::Bandwidth> fastest_port(const std::vector<diagnose::JobMachi
 void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
                    const diagnose::JobPricer* pricer, Said& said) {
   const auto messages = diagnose::messages_of(facts.traces);
-  said.take(diagnose::judge_numbers(pile.numbers));
   said.take(diagnose::judge_algorithms(facts.log));
   if (facts.dumps != nullptr) said.take(diagnose::judge_completed_types(*facts.dumps));
   for (const torch::Trace& trace : facts.traces) said.take(diagnose::judge_touched_tensors(trace));
@@ -206,6 +207,8 @@ void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas&
 }
 
 void judge_lines(Pile& pile, Areas& areas, Said& said) {
+  for (core::Caveat& caveat : diagnose::keep_one_job(pile.digests))
+    said.caveats.push_back(std::move(caveat));
   if (!pile.digests.empty()) areas.job = torch::align(std::move(pile.digests));
   if (areas.job)
     said.caveats.insert(said.caveats.end(), areas.job->caveats.begin(), areas.job->caveats.end());
@@ -213,12 +216,29 @@ void judge_lines(Pile& pile, Areas& areas, Said& said) {
 }
 
 // NCCL's own lines, and those of the job between them.
-void judge_logs(const Pile& pile, Said& said) {
-  said.take(diagnose::judge_rank_places(diagnose::rank_places_of(pile.log)));
-  const torch::JobLines lines = without_nccl_lines(pile.lines);
-  if (pile.log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
-    said.take(diagnose::judge_log(pile.log, lines));
-  said.take(diagnose::judge_log_settings(pile.log));
+void judge_logs(const nccl::DebugLog& log, const torch::JobLines& job, Said& said) {
+  said.take(diagnose::judge_rank_places(diagnose::rank_places_of(log)));
+  const torch::JobLines lines = without_nccl_lines(job);
+  if (log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
+    said.take(diagnose::judge_log(log, lines));
+  said.take(diagnose::judge_log_settings(log));
+}
+
+// Each run by itself: its findings name it.
+void judge_runs(const Pile& pile, const RunsOfPile& runs, Said& said) {
+  const auto judge_one = [&](const std::string& name, const nccl::DebugLog& log,
+                             const torch::JobLines& lines, const torch::NumberLines& numbers) {
+    Said of_run;
+    judge_logs(log, lines, of_run);
+    of_run.take(diagnose::judge_numbers(numbers));
+    if (!name.empty())
+      for (core::Finding& finding : of_run.findings)
+        finding.summary += fmt::format(" (the run of {})", name);
+    said.take(std::move(of_run.findings));
+    for (core::Caveat& caveat : of_run.caveats) said.caveats.push_back(std::move(caveat));
+  };
+  judge_one(runs.main, pile.log, pile.lines, pile.numbers);
+  for (const RunOfPile& run : runs.others) judge_one(run.name, run.log, run.lines, run.numbers);
 }
 
 Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
@@ -232,7 +252,6 @@ Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
   areas.watched_ports = network.watched_ports;
   said.take(std::move(network.said));
   said.take(judge_pile_hosts(pile.hosts));
-  judge_logs(pile, said);
   judge_traces(pile, said);
   return areas;
 }
@@ -245,11 +264,17 @@ int examine(const Shell& shell, const DoctorRequest& request) {
     return shell.fail(core::input_error("doctor: --mask and -o belong to --collect",
                                         "--output FILE writes the verdict to a file"));
   BundleFolder bundles;
-  auto pile = load_pile(bundles.unpacked(request.paths));
-  if (!pile) return shell.fail(pile.error());
+  auto given =
+      files_of_pile(request.paths, [&](const std::string& stream) { return bundles.kept(stream); });
+  if (!given) return shell.fail(given.error());
+  given->files = bundles.unpacked(given->files);
+  auto pile = load_pile(std::move(*given));
+  if (!pile) return shell.fail(bundles.named_as_given(pile.error()));
   pile->counters.snapshots.insert(pile->counters.snapshots.end(), bundles.counters().begin(),
                                   bundles.counters().end());
   Said said{{}, std::move(pile->caveats)};
+  const RunsOfPile runs = split_runs(*pile);
+  said.caveats.insert(said.caveats.end(), runs.caveats.begin(), runs.caveats.end());
   auto joined = diagnose::join_machines(std::move(pile->machines), pile->log.hosts);
   for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
   const catalog::Catalog catalog = catalog::Catalog::builtin();
@@ -257,6 +282,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   if (!hardware) return shell.fail(hardware.error());
   const Areas areas = judge_areas(*pile, joined.machines,
                                   reference_of(request, catalog, *hardware, joined.machines), said);
+  judge_runs(*pile, runs, said);
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
@@ -266,8 +292,10 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .traces = pile->traces.traces,
                                  .watched_ports = areas.watched_ports};
   judge_program(*pile, facts, hardware->pricer.get(), said);
+  diagnose::weigh_down_ports(facts, said.findings);
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
+  said.caveats.insert(said.caveats.end(), diagnosis.caveats.begin(), diagnosis.caveats.end());
   core::Document document = doctor_document(
       {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});
   bundles.name_as_given(document);

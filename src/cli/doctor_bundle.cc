@@ -1,10 +1,13 @@
 #include "cli/doctor_bundle.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <variant>
@@ -51,6 +54,24 @@ core::Archive machine_of(const core::Archive& all, const topology::ArchivePaths&
   return machine;
 }
 
+bool copy_all(int descriptor, const std::string& path) {
+  const int out = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (out < 0) return false;
+  std::vector<char> block(1 << 20);
+  ssize_t got = 0;
+  bool is_whole = true;
+  while (is_whole && (got = ::read(descriptor, block.data(), block.size())) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    is_whole = got > 0;
+    for (ssize_t done = 0; is_whole && done < got;) {
+      const ssize_t put = ::write(out, block.data() + done, static_cast<std::size_t>(got - done));
+      is_whole = put > 0;
+      done += put;
+    }
+  }
+  return ::close(out) == 0 && is_whole;
+}
+
 bool looks_like_bundle(const std::string& path) {
   auto input = core::Input::open(path);
   return input && core::Archive::looks_like_tar(input->head());
@@ -77,17 +98,41 @@ void BundleFolder::take_counters(const topology::Bundle& bundle, const std::stri
   }
 }
 
+bool BundleFolder::make_root() {
+  if (!root_.empty()) return true;
+  std::error_code error;
+  std::string pattern = (fs::temp_directory_path(error) / "comm-probe-XXXXXX").string();
+  if (error || ::mkdtemp(pattern.data()) == nullptr) return false;
+  root_ = pattern + "/";
+  return true;
+}
+
+core::Result<std::string> BundleFolder::kept(const std::string& stream) {
+  const int descriptor =
+      stream == "-" ? STDIN_FILENO : ::open(stream.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto failed = [&](const std::string& what) {
+    core::Error error = core::input_error(fmt::format("{}: {}", what, std::strerror(errno)));
+    error.where.file = stream == "-" ? "standard input" : stream;
+    return error;
+  };
+  if (descriptor < 0) return failed("cannot open");
+  if (!make_root()) return failed("cannot make a temporary folder for what it gives");
+  // Without a digit, which might be taken for the number of a rank.
+  const std::string place = fmt::format("{}stream{}", root_, std::string(places_.size() + 1, '+'));
+  const bool is_copied = copy_all(descriptor, place);
+  const auto error = failed("cannot put what it gives into a temporary file");
+  if (stream != "-") ::close(descriptor);
+  if (!is_copied) return error;
+  places_.emplace_back(place, stream == "-" ? "standard input" : stream);
+  return place;
+}
+
 bool BundleFolder::unpack(const std::string& path, std::string& place) {
   auto input = core::Input::open(path);
   if (!input) return false;
   const auto bundle = topology::open_bundle(*input);
   if (!bundle) return false;
-  if (root_.empty()) {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "comm-probe-XXXXXX").string();
-    if (error || ::mkdtemp(pattern.data()) == nullptr) return false;
-    root_ = pattern + "/";
-  }
+  if (!make_root()) return false;
   const std::string file = as_part(fs::path(path).filename().string());
   place = root_ + file;
   if (fs::exists(place)) place = fmt::format("{}{}-{}", root_, file, places_.size());
@@ -105,23 +150,16 @@ bool BundleFolder::unpack(const std::string& path, std::string& place) {
   return is_whole;
 }
 
-std::vector<std::string> BundleFolder::unpacked(const std::vector<std::string>& paths) {
+std::vector<std::string> BundleFolder::unpacked(const std::vector<std::string>& files) {
   std::vector<std::string> all;
-  for (const std::string& path : paths) {
-    const auto below = path == "-" ? core::Result<std::vector<std::string>>(core::input_error(""))
-                                   : core::expand_paths({path});
-    std::vector<std::string> replaced;
-    bool has_bundle = false;
-    for (const std::string& file : below ? *below : std::vector<std::string>{}) {
-      std::string place;
-      const bool is_bundle = looks_like_bundle(file) && unpack(file, place);
-      has_bundle = has_bundle || is_bundle;
-      replaced.push_back(is_bundle ? place : file);
+  for (const std::string& file : files) {
+    std::string place;
+    if (!looks_like_bundle(file) || !unpack(file, place)) {
+      all.push_back(file);
+      continue;
     }
-    if (has_bundle)
-      all.insert(all.end(), replaced.begin(), replaced.end());
-    else
-      all.push_back(path);
+    if (const auto inside = core::expand_paths({place}); inside)
+      all.insert(all.end(), inside->begin(), inside->end());
   }
   return all;
 }
@@ -130,14 +168,18 @@ namespace {
 
 class Renaming {
  public:
-  explicit Renaming(const std::vector<std::pair<std::string, std::string>>& places)
-      : places_(places) {}
+  // The longest first: the name of one may begin with that of another.
+  explicit Renaming(std::vector<std::pair<std::string, std::string>> places)
+      : places_(std::move(places)) {
+    std::sort(places_.begin(), places_.end(),
+              [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  }
 
   void in(std::string& text) const {
-    for (const auto& [folder, bundle] : places_)
-      for (std::size_t at = text.find(folder + "/"); at != std::string::npos;
-           at = text.find(folder + "/", at + bundle.size()))
-        text.replace(at, folder.size(), bundle);
+    for (const auto& [place, name] : places_)
+      for (std::size_t at = text.find(place); at != std::string::npos;
+           at = text.find(place, at + name.size()))
+        text.replace(at, place.size(), name);
   }
   void in(core::Json& json) const {
     if (json.is_string()) in(json.get_ref<std::string&>());
@@ -159,10 +201,17 @@ class Renaming {
   }
 
  private:
-  const std::vector<std::pair<std::string, std::string>>& places_;
+  std::vector<std::pair<std::string, std::string>> places_;
 };
 
 }  // namespace
+
+core::Error BundleFolder::named_as_given(core::Error error) const {
+  const Renaming rename(places_);
+  rename.in(error.message);
+  rename.in(error.where.file);
+  return error;
+}
 
 void BundleFolder::name_as_given(core::Document& document) const {
   if (root_.empty()) return;

@@ -1,6 +1,7 @@
-// Bundles of `doctor --collect` among the paths of doctor: each is unpacked into a folder of its
-// own below one private temporary folder, which goes when the object goes. What is said afterwards
-// names "runs/node7.tar.zst/node07/files/rank0.log", not the temporary folder.
+// What doctor puts into files before it reads them: each bundle of `doctor --collect` is unpacked
+// into a folder of its own below one private temporary folder, and what is streamed into the
+// program is kept there; it goes when the object goes. What is said afterwards names
+// "runs/node7.tar.zst/node07/files/rank0.log" and "standard input", not the temporary folder.
 #pragma once
 
 #include <string>
@@ -20,20 +21,24 @@ class BundleFolder {
   BundleFolder(const BundleFolder&) = delete;
   BundleFolder& operator=(const BundleFolder&) = delete;
 
-  // The paths with every bundle, given or below a given folder, replaced by where it is unpacked:
-  // BUNDLE/HOST/machine.tar, BUNDLE/HOST/files/... A bundle that cannot be read stays a path.
-  // Their counters are not among them, but in counters().
-  std::vector<std::string> unpacked(const std::vector<std::string>& paths);
+  // The files with every bundle replaced by what is unpacked from it: BUNDLE/HOST/machine.tar,
+  // BUNDLE/HOST/files/... A bundle that cannot be read stays a path. Their counters are not among
+  // them, but in counters().
+  std::vector<std::string> unpacked(const std::vector<std::string>& files);
+  // The file in which everything is put that "-" or the path of a pipe gives.
+  core::Result<std::string> kept(const std::string& stream);
   // Paths as the user knows them, in everything that the document says.
   void name_as_given(core::Document& document) const;
+  core::Error named_as_given(core::Error error) const;
   const std::vector<topology::NetSnapshot>& counters() const { return counters_; }
 
  private:
+  bool make_root();
   bool unpack(const std::string& path, std::string& place);
   void take_counters(const topology::Bundle& bundle, const std::string& host);
 
   std::string root_ = {};                                         // with "/" at its end
-  std::vector<std::pair<std::string, std::string>> places_ = {};  // folder, bundle
+  std::vector<std::pair<std::string, std::string>> places_ = {};  // folder or file, its name
   std::vector<topology::NetSnapshot> counters_ = {};
 };
 

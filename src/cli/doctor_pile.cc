@@ -11,6 +11,7 @@
 #include "cli/doctor_kind.h"
 #include "cli/hang_share.h"
 #include "cli/net_source.h"
+#include "cli/quiet_log.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
@@ -196,6 +197,12 @@ class PileReading {
       content.error = *error;
       return;
     }
+    if (core::classify_content(input->head()) == core::ContentClass::kUtf16) {
+      content.error = core::input_error(
+          fmt::format("is {}, expected UTF-8", core::describe_content(input->head())));
+      content.error->where.file = files_[i];
+      return;
+    }
     content.kind = is_source_code(files_[i]) ? PileKind::kOther : kind_of(*input);
     content.may_count = looks_like_counters(input->head());
   }
@@ -204,6 +211,12 @@ class PileReading {
   void take_dumps(Pile& pile);
   void take_traces(Pile& pile);
   void take(std::size_t i, Pile& pile);
+  void name_quiet_logs(Pile& pile);
+  core::Caveat unreadable(const core::Error& error) const {
+    return core::make_caveat("input.unreadable", error.one_line(),
+                             files_.size() > 1 ? "the other inputs were used"
+                                               : "what stands before the damage was used");
+  }
 
   std::vector<std::string> files_;
   std::vector<Content> contents_;
@@ -294,9 +307,7 @@ void PileReading::take_dumps(Pile& pile) {
   COMM_PROBE_CHECK(dumps.size() == others, "files of dumps are neither added nor lost");
   for (HangFiles::One& file : dumps) {
     for (core::Caveat& caveat : file.content.caveats) pile.caveats.push_back(std::move(caveat));
-    if (file.content.error)
-      pile.caveats.push_back(core::make_caveat("input.unreadable", file.content.error->one_line(),
-                                               "the other inputs were used"));
+    if (file.content.error) pile.caveats.push_back(unreadable(*file.content.error));
     if (!file.content.digest) continue;
     if (!file.content.error)
       pile.inputs.push_back({file.path, "flight-recorder", file.content.digest->dump.rank});
@@ -373,8 +384,7 @@ void PileReading::take(std::size_t i, Pile& pile) {
   const std::string kinds = kinds_of(content);
   if (!kinds.empty()) pile.inputs.push_back({files_[i], kinds, torch::rank_of_name(files_[i])});
   if (content.error && !taken_.contains(files_[i]))
-    pile.caveats.push_back(core::make_caveat("input.unreadable", content.error->one_line(),
-                                             "the other inputs were used"));
+    pile.caveats.push_back(unreadable(*content.error));
   // A caveat of the reading of curves stands with the reading.
   if (content.reading) pile.readings.push_back(std::move(*content.reading));
   if (content.machine) pile.machines.push_back(std::move(*content.machine));
@@ -393,6 +403,21 @@ void PileReading::take(std::size_t i, Pile& pile) {
     pile.unrecognised.push_back(files_[i]);
 }
 
+// A rank that died early leaves a few lines behind that tell nothing; beside logs that do, that it
+// is so quiet is worth a word.
+void PileReading::name_quiet_logs(Pile& pile) {
+  std::vector<QuietLog> quiet;
+  std::erase_if(pile.unrecognised, [&](const std::string& file) {
+    auto found = quiet_log(file);
+    if (!found) return false;
+    quiet.push_back(std::move(*found));
+    return true;
+  });
+  for (const QuietLog& log : quiet)
+    pile.inputs.push_back({log.file, "quiet-log", torch::rank_of_name(log.file)});
+  if (const auto caveat = caveat_of(quiet)) pile.caveats.push_back(*caveat);
+}
+
 Pile PileReading::finish() {
   Pile pile;
   pile.files = files_.size();
@@ -401,48 +426,38 @@ Pile PileReading::finish() {
   for (std::size_t i = 0; i < files_.size(); ++i) take(i, pile);
   pile.log = log_reader_.finish();
   pile.lines = std::move(lines_);
+  const bool has_logs = pile.log.nccl_lines > 0 || pile.lines.tell_of_trouble();
+  if (has_logs || !pile.digests.empty()) name_quiet_logs(pile);
   pile.numbers = number_reader_.finish();
   pile.kv = kv_reader_.finish();
   return pile;
 }
 
-core::Error nothing_read(const Pile& pile, const std::string& path) {
+core::Error nothing_read(const std::vector<std::string>& files) {
   core::Error error = core::input_error(
-      pile.files == 1 ? "no artifact of a job is in it"
-                      : fmt::format("no artifact of a job is among {} files", pile.files),
+      files.size() == 1 ? "no artifact of a job is in it"
+                        : fmt::format("no artifact of a job is in it, nor in the {} other files",
+                                      files.size() - 1),
       "expected logs with NCCL_DEBUG=INFO, nvidia-smi topo -m, NCCL's topology XML, tables of "
       "nccl-tests, Flight Recorder dumps, profiler traces");
-  error.where.file = path;
+  error.where.file = files.front();
   return error;
 }
 
 }  // namespace
 
-core::Result<Pile> load_pile(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  std::set<std::string> seen;
-  std::vector<core::Caveat> absent;
-  for (const std::string& path : paths) {
-    const auto below = core::expand_paths({path});
-    if (!below && paths.size() == 1) return below.error();
-    if (!below) {
-      absent.push_back(core::make_caveat("input.unreadable", below.error().one_line(),
-                                         "the other inputs were used"));
-      continue;
-    }
-    for (const std::string& file : *below)
-      if (seen.insert(file).second) files.push_back(file);
-  }
-  PileReading reading(std::move(files));
+core::Result<Pile> load_pile(PileFiles given) {
+  COMM_PROBE_CHECK(!given.files.empty(), "a pile has files");
+  PileReading reading(given.files);
   reading.read();
   Pile pile = reading.finish();
   if (pile.inputs.empty()) {
     for (const core::Caveat& caveat : pile.caveats)
       if (caveat.id == "input.unreadable" && pile.files == 1)
         return core::input_error(caveat.missing);
-    return nothing_read(pile, paths.front());
+    return nothing_read(given.files);
   }
-  pile.caveats.insert(pile.caveats.begin(), absent.begin(), absent.end());
+  pile.caveats.insert(pile.caveats.begin(), given.caveats.begin(), given.caveats.end());
   return pile;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pile_files.h"
 #include "cli/trace_load.h"
 #include "core/document.h"
 #include "core/result.h"
@@ -46,7 +47,8 @@ struct Pile {
   std::vector<core::Caveat> caveats = {};
   std::size_t files = 0;
 };
-// Fails where nothing at all could be read.
-core::Result<Pile> load_pile(const std::vector<std::string>& paths);
+// Of the files and the caveats of files_of_pile(), bundles unpacked. Fails where nothing at all
+// could be read.
+core::Result<Pile> load_pile(PileFiles given);
 
 }  // namespace comm_probe::cli

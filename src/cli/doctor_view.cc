@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -43,11 +44,21 @@ std::size_t ranks_of(const diagnose::JobFacts& facts) {
   return ranks;
 }
 
+// Those of the ranks; lines that were torn name others too.
+std::size_t hosts_of(const nccl::DebugLog& log) {
+  std::set<int> hosts;
+  for (const nccl::LogRank& rank : log.ranks) {
+    const int host = log.processes[static_cast<std::size_t>(rank.process)].host;
+    if (!log.hosts[static_cast<std::size_t>(host)].empty()) hosts.insert(host);
+  }
+  return std::max<std::size_t>(1, hosts.empty() ? log.named_hosts() : hosts.size());
+}
+
 std::string log_text(const diagnose::JobFacts& facts) {
   const nccl::DebugLog& log = facts.log;
   std::string text =
       fmt::format("{}, {}", plural(std::max<std::size_t>(1, ranks_of(facts)), "rank"),
-                  plural(std::max<std::size_t>(1, log.named_hosts()), "host"));
+                  plural(hosts_of(log), "host"));
   if (!log.versions.empty()) text += (log.is_rccl() ? ", " : ", NCCL ") + log.versions.front().text;
   for (const nccl::LogFact& network : log.networks) text += ", network " + network.text;
   return text;

@@ -180,6 +180,10 @@ constexpr std::array kCaveats = {
         "of them ran",
         "see with `nvidia-smi topo -m` which GPUs are joined and by how many links (NV4), "
         "and compare with that: --beta 100GB/s"},
+    CaveatEntry{
+        "curve.wrong-not-compared",
+        "the times of a table with wrong results are compared with nothing",
+        "find out first why the results are wrong (curve.wrong-results), then measure again"},
     CaveatEntry{"curve.shape-unknown",
                 "the operation, the ranks or the nodes of a curve cannot be told from the text",
                 "keep the header of the benchmark, or put the operation into the file name"},

@@ -25,7 +25,8 @@ constexpr std::array kFindings = {
     FindingEntry{
         "job.network-ignored", Severity::kWarning, Layer::kNccl,
         "NCCL uses TCP sockets between the nodes although an RDMA port of a node is up.",
-        "libibverbs or /dev/infiniband is missing in the container, NCCL_IB_HCA matches nothing, "
+        "NCCL_IB_DISABLE=1 or NCCL_NET=Socket is set, often left from a test; libibverbs or "
+        "/dev/infiniband is missing in the container, NCCL_IB_HCA matches nothing, "
         "locked memory is limited, or the plugin of the fabric is not loaded.",
         "`ls /dev/infiniband`, `ldconfig -p | grep ibverbs`, `ulimit -l`, `comm-probe nccl env`; "
         "then NCCL_DEBUG=INFO must print `Using network IB`."},
@@ -44,6 +45,18 @@ constexpr std::array kFindings = {
 constexpr std::array kCaveats = {
     CaveatEntry{"job.unrecognised", "files of the pile are no artifact that is known here",
                 "nothing to do, unless one of them should be one: the list says what was expected"},
+    CaveatEntry{"job.several-runs", "the pile holds logs or dumps of more than one run of a job",
+                "give the files of one run; where one file holds two runs, cut it between them"},
+    CaveatEntry{"job.same-kind-unknown",
+                "tables are compared of which not all say on which GPUs they were measured",
+                "give the whole output of the benchmark, with its list of devices"},
+    CaveatEntry{"job.quiet-log",
+                "a log of a rank holds nothing that the readers know, where others hold more",
+                "look at its last line, and at what its launcher and the kernel say of it: a rank "
+                "that died early writes no more"},
+    CaveatEntry{"job.runs-unclear",
+                "logs of ranks that share no communicator: groups of one job, or several jobs",
+                "give the logs of all ranks of one run, from their beginning (NCCL_DEBUG=INFO)"},
     CaveatEntry{"trace.several-profiles",
                 "several profiler traces of one rank, or of jobs of different sizes",
                 "give the traces of one profile of one job"},

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -107,6 +108,13 @@ std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> raw, const std:
   return unpack(packing, std::move(whole), name);
 }
 
+// A disk or /dev/zero: what it gives has no end that anybody would wait for.
+bool is_endless(const struct stat& status, int descriptor) {
+  if (S_ISBLK(status.st_mode)) return true;
+  const bool is_null = status.st_rdev == makedev(1, 3);
+  return S_ISCHR(status.st_mode) && !is_null && ::isatty(descriptor) == 0;
+}
+
 }  // namespace
 
 struct Input::State {
@@ -138,6 +146,7 @@ Result<Input> Input::open(const std::string& path) {
   if (::fstat(descriptor, &status) != 0)
     return failed(fmt::format("cannot stat: {}", std::strerror(errno)));
   if (S_ISDIR(status.st_mode)) return failed("is a directory, expected a file");
+  if (!is_stdin && is_endless(status, descriptor)) return failed("is a device, expected a file");
   return Input(std::make_unique<State>(State{name, unpacked(std::move(raw), name)}));
 }
 

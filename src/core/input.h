@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -24,13 +25,25 @@ namespace comm_probe::core {
 
 // The files meant by the paths of a command line, sorted: a file is itself, "-" is standard input,
 // a directory means every regular file below it (hidden files and truth.json left out, links to
-// directories not followed). Fails where a directory cannot be listed or holds no file; a file that
-// does not exist fails when it is opened.
-Result<std::vector<std::string>> expand_paths(const std::vector<std::string>& paths);
+// directories not followed). What lies there and is no file (special_kind) is left out, and named
+// in `special` where that is given. Fails where a directory cannot be listed or holds no file; a
+// file that does not exist fails when it is opened.
+Result<std::vector<std::string>> expand_paths(const std::vector<std::string>& paths,
+                                              std::vector<std::string>* special = nullptr);
+
+// "a named pipe", "a socket", "a device": what a path is that is neither file nor directory; links
+// are followed. To open such a thing may wait for ever. Nothing where the path does not exist.
+std::optional<std::string> special_kind(const std::string& path);
+
+// What a file is by its device and inode: two paths or links of one file are equal. Nothing where
+// it does not exist.
+using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
+std::optional<FileIdentity> file_identity(const std::string& path);
 
 class Input {
  public:
-  // Fails where the file does not exist, cannot be read or is a directory.
+  // Fails where the file does not exist, cannot be read, is a directory or a device (but /dev/null
+  // and a terminal). A pipe is read as it comes.
   static Result<Input> open(const std::string& path);
   // Bytes that are in memory already (tests, fuzzing); also unpacked when they are packed.
   static Input from_memory(std::string name, std::string bytes);

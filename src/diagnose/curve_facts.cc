@@ -26,6 +26,16 @@ std::string name_of(const curve::Curve& curve) {
   return name;
 }
 
+bool has_wrong_results(const curve::Curve& curve) {
+  const auto is_wrong = [](const std::optional<curve::Timing>& timing) {
+    return timing && timing->wrong.value_or(0) > 0;
+  };
+  return curve.printed_out_of_bounds.value_or(0) > 0 || curve.printed_failed ||
+         std::any_of(curve.rows.begin(), curve.rows.end(), [&](const curve::Row& row) {
+           return is_wrong(row.out_of_place) || is_wrong(row.in_place);
+         });
+}
+
 const curve::Row* row_at(const curve::Curve& curve, core::Bytes bytes) {
   if (curve.rows.empty()) return nullptr;
   const auto row = std::find_if(curve.rows.begin(), curve.rows.end(),

@@ -18,6 +18,8 @@ struct CurveFacts {
 
 // "all_reduce on 16 ranks of 2 nodes (ALGO=Ring)"; "a table" where nothing is known.
 std::string name_of(const curve::Curve& curve);
+// Some row counts wrong elements, or the program says in the end that the run FAILED.
+bool has_wrong_results(const curve::Curve& curve);
 // The row of this size, or the last one.
 const curve::Row* row_at(const curve::Curve& curve, core::Bytes bytes);
 // "1 MiB: 921.4 us, busbw 1.99 GB/s; in place 912.3 us, 2.01 GB/s", with file and line.

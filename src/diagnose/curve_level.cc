@@ -187,6 +187,14 @@ Judgement judge_curve(const CurveFacts& facts) {
   if (!is_real || facts.curve.rows.empty()) return out;
   const bool name_is_wrong = !out.caveats.empty();
   out.add(judge_shape(facts));
+  if (has_wrong_results(facts.curve)) {
+    out.caveats.push_back(core::make_caveat(
+        "curve.wrong-not-compared",
+        fmt::format("{}: the level of {}", facts.curve.file, name_of(facts.curve)),
+        "its results are wrong, so its times are compared with nothing: neither slow nor fast",
+        false));
+    return out;
+  }
   if (!name_is_wrong) out.add(judge_level(facts));
   return out;
 }

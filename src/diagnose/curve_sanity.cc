@@ -120,8 +120,8 @@ void wrong_results(const CurveFacts& facts, Judgement& out) {
   finding.next = {
       "the same run with -d int32 (adds exactly), then NCCL_PROTO=Simple, then "
       "NCCL_P2P_DISABLE=1: the first that is right names the side",
-      "each host alone: all_reduce_perf -c 1 -g 8; on a wrong one dmesg | grep -i xid, "
-      "comm-probe topo check"};
+      "the same run twice: the same elements wrong each time is software (a mixed or patched "
+      "library, a protocol, a type compared too strictly)"};
   out.findings.push_back(std::move(finding));
 }
 

@@ -225,6 +225,7 @@ std::string verdict_of(const JobDiagnosis& diagnosis) {
 JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   JobDiagnosis diagnosis;
   diagnosis.gap = find_gap(facts);
+  diagnosis.caveats = caveats_of(diagnosis.gap);
   for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
   if (diagnosis.gap) explain_gap(*diagnosis.gap, found);
   drop_proven(found);

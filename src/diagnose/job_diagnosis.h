@@ -19,6 +19,7 @@ struct JobDiagnosis {
   std::vector<core::Finding> findings = {};
   std::vector<std::vector<JobVisit>> paths = {};  // of each tree; indices into findings
   std::optional<JobGap> gap = {};
+  std::vector<core::Caveat> caveats = {};
   std::string verdict = {};
 };
 

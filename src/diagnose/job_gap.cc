@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_facts.h"
 #include "diagnose/job_tree.h"
@@ -46,20 +47,12 @@ constexpr std::array kCauses = {
 // G6-09..13) begin at 80 %, a run of the same kind at 70 % of another is no chance.
 constexpr double kFar = 0.7;
 
-bool is_wrong(const curve::Row& row) {
-  const auto has_wrong = [](const std::optional<curve::Timing>& timing) {
-    return timing && timing->wrong.value_or(0) > 0;
-  };
-  return has_wrong(row.out_of_place) || has_wrong(row.in_place);
-}
-
 // It shows a plateau that says something of the links: several sizes, saturated, with right
 // results.
 bool is_measured(const JudgedCurve& judged) {
   const auto& plateau = judged.analysis.shape.plateau;
-  const auto& rows = judged.curve->rows;
-  return judged.curve->op && plateau && plateau->is_saturated() &&
-         std::none_of(rows.begin(), rows.end(), is_wrong);
+  return judged.curve->op && plateau && plateau->is_saturated() && judged.curve->errors.empty() &&
+         judged.curve->misrun.empty() && !has_wrong_results(*judged.curve);
 }
 
 Bandwidth plateau_of(const JudgedCurve& judged) { return judged.analysis.shape.plateau->sustained; }
@@ -155,6 +148,10 @@ std::optional<JobGap> gap_to_one_node(const JudgedCurve& judged,
                             core::format_bandwidth(one), one / plateau_of(judged))};
 }
 
+bool is_of_one_kind(const JobGap& gap) {
+  return gap.basis != core::Basis::kMeasured || !gpu_name(*gap.curve->curve).empty();
+}
+
 bool is_far(const JobGap& gap) { return gap.observed < gap.expected * kFar; }
 
 }  // namespace
@@ -181,6 +178,16 @@ std::optional<JobGap> find_gap(const JobFacts& facts) {
       widest = gap;
   }
   return widest;
+}
+
+std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap) {
+  if (!gap || is_of_one_kind(*gap)) return {};
+  return {core::make_caveat(
+      "job.same-kind-unknown",
+      fmt::format("which GPUs {} was measured on, and those of {}", gap->curve->curve->file,
+                  gap->source),
+      "the two may be of different machines: then the gap between them is none; give the tables "
+      "with their list of devices (# Rank 0 ...)")};
 }
 
 void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
@@ -219,9 +226,8 @@ std::vector<Finding> judge_gap(const std::optional<JobGap>& gap,
                              core::format_percent(gap->observed / gap->expected), gap->source));
   finding.expected = core::figure(gap->expected, gap->basis, gap->source);
   finding.observed = core::figure(gap->observed, core::Basis::kMeasured, gap->curve->curve->file);
-  const bool is_of_one_kind =
-      gap->basis != core::Basis::kMeasured || !gpu_name(*gap->curve->curve).empty();
-  finding.confidence = is_of_one_kind ? core::Confidence::kLikely : core::Confidence::kPossible;
+  finding.confidence =
+      is_of_one_kind(*gap) ? core::Confidence::kLikely : core::Confidence::kPossible;
   finding.evidence.push_back({gap->curve->curve->file, gap->curve->curve->first_line,
                               "plateau " + core::format_bandwidth(gap->observed)});
   if (gap->curve->curve->nodes.value_or(1) < 2)

@@ -35,6 +35,9 @@ std::optional<JobGap> find_gap(const JobFacts& facts);
 // Sets `explains` of findings that can account for a part of it.
 void explain_gap(const JobGap& gap, std::vector<core::Finding>& findings);
 
+// What limits the comparison: a table that does not say its GPUs may be of other ones.
+std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap);
+
 // job.gap, where no finding of the curve says it already.
 std::vector<core::Finding> judge_gap(const std::optional<JobGap>& gap,
                                      const std::vector<core::Finding>& others);

@@ -189,35 +189,49 @@ bool carries_fast(const topology::RdmaPortFacts& port) {
   return port.is_active() && port.rate && *port.rate >= core::Bandwidth::from_Gbps(25);
 }
 
-// TCP between nodes although ports are up: the log alone may not know it.
+// The first port of a machine that is up and fast, the machines of hosts of the log first.
+std::pair<const JobMachine*, const topology::RdmaPortFacts*> fast_port(const JobFacts& facts) {
+  for (const bool is_host : {true, false})
+    for (const JobMachine& machine : facts.machines)
+      for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
+        if (machine.is_host == is_host && carries_fast(port)) return {&machine, &port};
+  return {nullptr, nullptr};
+}
+
+// TCP between nodes although ports are up: the log alone may not know it. A setting that says so is
+// its cause.
 void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& found,
                            Judgement& judgement) {
-  if (has(found, "log.tcp-") || has(found, "log.rdma-devices-missing") ||
+  if (has(found, "log.tcp-fallback") || has(found, "log.rdma-devices-missing") ||
       has(found, "log.wrong-provider") || !is_multi_node(facts.log))
     return;
   const auto socket = std::find_if(facts.log.networks.begin(), facts.log.networks.end(),
                                    [](const auto& fact) { return fact.text == "Socket"; });
-  if (socket == facts.log.networks.end()) return;
-  for (const JobMachine& machine : facts.machines)
-    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
-      if (!carries_fast(port)) continue;
-      Finding finding = log_finding(
-          facts.log, "job.network-ignored",
-          fmt::format("NCCL goes over TCP (Using network Socket) although {} of {} is up with {}",
-                      port.name(), machine.name, core::format_bandwidth(*port.rate)),
-          socket->first);
-      finding.evidence.push_back(port.from);
-      finding.confidence = core::Confidence::kLikely;
-      if (!machine.is_host && facts.log.named_hosts() > 0) {
-        finding.summary += fmt::format(" (if {} is a machine of this job)", machine.name);
-        finding.confidence = core::Confidence::kPossible;
-      }
-      finding.next = {"ls -l /dev/infiniband; ldconfig -p | grep libibverbs  (in the container)",
-                      "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: why NET/IB finds no device",
-                      "ulimit -l"};
-      judgement.findings.push_back(std::move(finding));
-      return;
-    }
+  const auto [machine, port] = fast_port(facts);
+  if (socket == facts.log.networks.end() || machine == nullptr) return;
+  const nccl::LogSetting* setting = socket_setting(facts.log);
+  const std::string why =
+      setting == nullptr ? "NCCL goes over TCP (Using network Socket)"
+                         : fmt::format("{}={} sends NCCL over TCP", setting->name, setting->value);
+  Finding finding = log_finding(facts.log, "job.network-ignored",
+                                fmt::format("{} although {} of {} is up with {}", why, port->name(),
+                                            machine->name, core::format_bandwidth(*port->rate)),
+                                setting == nullptr ? socket->first : setting->first);
+  if (setting != nullptr) finding.evidence.push_back(log_evidence(facts.log, socket->first));
+  finding.evidence.push_back(port->from);
+  finding.confidence = core::Confidence::kLikely;
+  if (!machine->is_host && facts.log.named_hosts() > 0) {
+    finding.summary += fmt::format(" (if {} is a machine of this job)", machine->name);
+    finding.confidence = core::Confidence::kPossible;
+  }
+  if (setting != nullptr)
+    finding.next = {"unset " + setting->name,
+                    "comm-probe nccl env  (in the job's environment: who sets it)"};
+  else
+    finding.next = {"ls -l /dev/infiniband; ldconfig -p | grep libibverbs  (in the container)",
+                    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: why NET/IB finds no device",
+                    "ulimit -l"};
+  judgement.findings.push_back(std::move(finding));
 }
 
 // NCCL's list is shorter than the ports of the node.
@@ -313,7 +327,36 @@ void judge_alike(const JobFacts& facts, Judgement& judgement) {
   }
 }
 
+const JobMachine* where_it_is_up(const JobFacts& facts, const topology::RdmaPortFacts& down) {
+  for (const JobMachine& machine : facts.machines)
+    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
+      if (port.name() == down.name() && port.is_active()) return &machine;
+  return nullptr;
+}
+
+bool tells_of(const Finding& finding, const topology::RdmaPortFacts& port) {
+  return finding.id == "topo.port-not-active" && finding.severity == core::Severity::kInfo &&
+         std::any_of(finding.evidence.begin(), finding.evidence.end(), [&](const auto& evidence) {
+           return evidence.source == port.from.source &&
+                  evidence.text.starts_with(port.name() + " ");
+         });
+}
+
 }  // namespace
+
+void weigh_down_ports(const JobFacts& facts, std::vector<Finding>& found) {
+  for (const JobMachine& machine : facts.machines)
+    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
+      if (port.state != "DOWN") continue;
+      const JobMachine* other = where_it_is_up(facts, port);
+      const auto finding = std::find_if(found.begin(), found.end(),
+                                        [&](const Finding& each) { return tells_of(each, port); });
+      if (other == nullptr || finding == found.end()) continue;
+      finding->severity = core::Severity::kWarning;
+      finding->confidence = core::Confidence::kLikely;
+      finding->summary += fmt::format(" ({} is up on {})", port.name(), other->name);
+    }
+}
 
 Judgement judge_joins(const JobFacts& facts, const std::vector<Finding>& found) {
   Judgement judgement;

@@ -10,6 +10,10 @@
 
 namespace comm_probe::diagnose {
 
+// A port that is down is a remark, because nobody says that it is used; where the port of this name
+// is up on another machine of the pile it is a warning.
+void weigh_down_ports(const JobFacts& facts, std::vector<core::Finding>& found);
+
 // `found` is what the areas found by themselves; what they said is not said again.
 Judgement judge_joins(const JobFacts& facts, const std::vector<core::Finding>& found);
 

@@ -48,6 +48,12 @@ bool has_gpu_nic_paths(const JobFacts& facts) {
     });
   });
 }
+// Paths alone do not tell: ACS may send what goes over a switch up to the root complex.
+bool has_direct_path_facts(const JobFacts& facts) {
+  return has_gpu_nic_paths(facts) && any_machine(facts, [](const topology::Survey& survey) {
+           return topology::redirects_of(survey.facts).read > 0;
+         });
+}
 bool has_ports(const JobFacts& facts) {
   return any_machine(
       facts, [](const topology::Survey& survey) { return !survey.facts.rdma_ports.empty(); });
@@ -105,6 +111,9 @@ constexpr const char* kLogs =
     "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,NET,GRAPH,TUNING and keep the output";
 constexpr const char* kTopology =
     "comm-probe topo record node.tar.gz on each node (or nvidia-smi topo -m, ibstat)";
+constexpr const char* kDirectPath =
+    "the paths of GPUs and NICs and what the bridges redirect (ACS): comm-probe topo record "
+    "node.tar.gz on each node, or nvidia-smi topo -m and sudo lspci -vvv";
 constexpr const char* kDumps =
     "the files that PyTorch writes to TORCH_FR_DUMP_TEMP_FILE (TORCH_FR_BUFFER_SIZE=2000, "
     "TORCH_NCCL_DUMP_ON_TIMEOUT=1)";
@@ -185,7 +194,7 @@ const std::vector<JobQuestion> kQuestions = {
      kLogs},
     {JobTree::kStuck, "network", "does the network answer", kErrorIds, has_network, kCounters},
     {JobTree::kStuck, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
-     has_gpu_nic_paths, kTopology},
+     has_direct_path_facts, kDirectPath},
     {JobTree::kStuck, "ports", "are all ports up", kPortIds, has_ports, kTopology},
     {JobTree::kStuck,
      "hardware",
@@ -231,7 +240,7 @@ const std::vector<JobQuestion> kQuestions = {
      kMachineIds, has_devices, kTopology},
     {JobTree::kSlow, "alike", "are the machines alike", {"topo.diff-*"}, has_machines, kTopology},
     {JobTree::kSlow, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
-     has_gpu_nic_paths, kTopology},
+     has_direct_path_facts, kDirectPath},
     {JobTree::kSlow,
      "host",
      "does the host leave NCCL's threads enough",

@@ -56,6 +56,26 @@ std::vector<int> ranks_of(const DebugLog& log, const std::vector<int>& processes
   return {ranks.begin(), ranks.end()};
 }
 
+std::vector<int> host_sets(const DebugLog& log) {
+  std::vector<int> sets(log.hosts.size(), -1);
+  const auto set_of = [&](int process) -> int& {
+    const int host = log.processes[static_cast<std::size_t>(process)].host;
+    return sets[static_cast<std::size_t>(host)];
+  };
+  int next = 0;
+  for (const nccl::LogComm& comm : log.comms) {
+    std::set<int> joined;
+    for (const int process : comm.processes)
+      if (set_of(process) >= 0) joined.insert(set_of(process));
+    const int set = joined.empty() ? next++ : *joined.begin();
+    for (const int process : comm.processes) set_of(process) = set;
+    if (joined.size() < 2) continue;
+    for (int& each : sets)
+      if (joined.contains(each)) each = set;
+  }
+  return sets;
+}
+
 bool is_multi_node(const DebugLog& log) {
   return std::any_of(log.comms.begin(), log.comms.end(), [&](const nccl::LogComm& comm) {
     std::set<int> hosts;

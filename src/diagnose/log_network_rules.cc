@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "core/finding_table.h"
@@ -48,15 +49,6 @@ std::pair<const nccl::LogNicList*, std::string> socket_interface(const DebugLog&
     for (const nccl::LogNic& nic : list.nics)
       if (list.is_socket && begins_with_any(nic.name, words)) return {&list, nic.name};
   return {nullptr, ""};
-}
-
-// "NCCL_NET=Socket" and the like explain TCP.
-const nccl::LogSetting* socket_setting(const DebugLog& log) {
-  for (const nccl::LogSetting& setting : log.settings) {
-    if (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") return &setting;
-    if (setting.name == "NCCL_NET" && setting.value == "Socket") return &setting;
-  }
-  return nullptr;
 }
 
 // One that was installed for a fabric; NCCL's own "IB" fails on every host without NICs.
@@ -245,13 +237,22 @@ void judge_one_side(const DebugLog& log, Judgement& judgement) {
     gdr += process.gdr_edges;
     plain += process.plain_edges;
   }
-  std::vector<int> with, without;
+  struct Sides {
+    std::vector<int> with = {}, without = {};
+  };
+  std::map<int, Sides> sides_of_set;  // hosts that share no communicator need not be of one job
+  const std::vector<int> sets = host_sets(log);
   for (std::size_t host = 0; host < edges.size(); ++host) {
     const auto [gdr, plain] = edges[host];
-    if (gdr > 0 && plain == 0) with.push_back(static_cast<int>(host));
-    if (gdr == 0 && plain > 0) without.push_back(static_cast<int>(host));
+    Sides& sides = sides_of_set[sets[host]];
+    if (gdr > 0 && plain == 0) sides.with.push_back(static_cast<int>(host));
+    if (gdr == 0 && plain > 0) sides.without.push_back(static_cast<int>(host));
   }
-  if (with.empty() || without.empty()) return;
+  const auto found = std::find_if(sides_of_set.begin(), sides_of_set.end(), [](const auto& each) {
+    return !each.second.with.empty() && !each.second.without.empty();
+  });
+  if (found == sides_of_set.end()) return;
+  const auto& [with, without] = found->second;
   Finding finding = log_finding(log, "log.gdr-one-side",
                                 fmt::format("GPUDirect RDMA is used on {} and not on {}",
                                             hosts_text(log, with), hosts_text(log, without)),
@@ -310,6 +311,16 @@ void judge_interfaces(const DebugLog& log, Judgement& judgement) {
   judgement.findings.push_back(std::move(finding));
 }
 
+// Some hosts of both share a communicator; or of one of them none is known.
+bool may_be_of_one_job(const std::vector<int>& sets, const nccl::LogNicList& a,
+                       const nccl::LogNicList& b) {
+  const auto set_of = [&](int host) { return sets[static_cast<std::size_t>(host)]; };
+  for (const int one : a.hosts)
+    for (const int other : b.hosts)
+      if (set_of(one) < 0 || set_of(other) < 0 || set_of(one) == set_of(other)) return true;
+  return false;
+}
+
 bool share_host(const nccl::LogNicList& a, const nccl::LogNicList& b) {
   const std::set<int> hosts(a.hosts.begin(), a.hosts.end());
   return std::any_of(b.hosts.begin(), b.hosts.end(),
@@ -317,6 +328,7 @@ bool share_host(const nccl::LogNicList& a, const nccl::LogNicList& b) {
 }
 
 void judge_nics(const DebugLog& log, Judgement& judgement) {
+  const std::vector<int> sets = host_sets(log);
   const nccl::LogNicList* most = nullptr;
   for (const nccl::LogNicList& list : log.nic_lists) {
     if (list.is_socket) continue;
@@ -332,7 +344,7 @@ void judge_nics(const DebugLog& log, Judgement& judgement) {
   }
   for (const nccl::LogNicList& list : log.nic_lists) {
     if (list.is_socket || &list == most || list.nics.size() == most->nics.size()) continue;
-    if (share_host(list, *most)) continue;
+    if (share_host(list, *most) || !may_be_of_one_job(sets, list, *most)) continue;
     Finding finding =
         log_finding(log, "log.nics-differ",
                     fmt::format("{} use{} {} NICs where {} use{} {}", hosts_text(log, list.hosts),
@@ -383,6 +395,14 @@ void judge_host_memory(const DebugLog& log, Judgement& judgement) {
 }
 
 }  // namespace
+
+const nccl::LogSetting* socket_setting(const DebugLog& log) {
+  for (const nccl::LogSetting& setting : log.settings) {
+    if (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") return &setting;
+    if (setting.name == "NCCL_NET" && setting.value == "Socket") return &setting;
+  }
+  return nullptr;
+}
 
 Judgement judge_log_network(const DebugLog& log) {
   Judgement judgement;

@@ -188,20 +188,23 @@ void add_possible_causes(const DebugLog& log, const LogProblem& problem, Judgeme
         {"dmesg -T | grep -i -e oom -e xid   (on the peer)"});
 }
 
-// "index 0 and 1 link-local, index 3 ::ffff:192.0.2.6 (RoCE v2)"; empty where the table says
-// nothing.
+// "GID indices 0 and 1 are link-local; the routable RoCE v2 address is index 3 (...)"; empty where
+// the table says nothing.
 std::string gid_advice(const DebugLog& log, const nccl::LogGid*& routable) {
   std::string local;
+  int locals = 0;
   for (const nccl::LogGid& gid : log.gids) {
     if (gid.address.starts_with("fe80"))
-      local += fmt::format("{}{}", local.empty() ? "" : " and ", gid.index);
+      local += fmt::format("{}{}", locals++ == 0 ? "" : " and ", gid.index);
     if (routable == nullptr && gid.type.find("v2") != std::string::npos &&
         !gid.address.starts_with("fe80"))
       routable = &gid;
   }
   if (local.empty() || routable == nullptr) return "";
-  return fmt::format("GID index {} is link-local; the routable RoCE v2 address is index {} ({})",
-                     local, routable->index, routable->address);
+  return fmt::format(
+      "GID {} link-local; the routable RoCE v2 address is index {} ({})",
+      locals == 1 ? fmt::format("index {} is", local) : fmt::format("indices {} are", local),
+      routable->index, routable->address);
 }
 
 // "mlx5_2:1 GID index 3, ::ffff:10.1.0.1 -> ::ffff:10.2.0.1 (different subnets)"

@@ -31,8 +31,13 @@ core::Finding log_finding(const nccl::DebugLog& log, const char* id, std::string
 std::string hosts_text(const nccl::DebugLog& log, const std::vector<int>& hosts);
 // The ranks that these processes have, as far as the log says it, at most 64.
 std::vector<int> ranks_of(const nccl::DebugLog& log, const std::vector<int>& processes);
+// Hosts whose ranks share communicators have one number, others another one; -1: a host of which no
+// communicator is known.
+std::vector<int> host_sets(const nccl::DebugLog& log);
 // A communicator of several nodes, or a connection over the network.
 bool is_multi_node(const nccl::DebugLog& log);
+// NCCL_IB_DISABLE=1 or NCCL_NET=Socket: what sends it over TCP. Null where the log shows neither.
+const nccl::LogSetting* socket_setting(const nccl::DebugLog& log);
 // Some line tells of a failure: a cause, a follow-up, an error code.
 bool has_failed(const nccl::DebugLog& log);
 // A line that shows RDMA; or none that shows anything of the network, not even a peer of this host.

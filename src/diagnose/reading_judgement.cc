@@ -111,7 +111,7 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   judged.judgement.add(judge_curve(facts));
   const bool name_is_wrong = judged.judgement.has("curve.file-name-contradicted");
   if (name_is_wrong) judged.expectation.reset();
-  if (choice.job && reference.pricer != nullptr && !name_is_wrong)
+  if (choice.job && reference.pricer != nullptr && !name_is_wrong && !has_wrong_results(curve))
     add_plan(facts, *choice.job, *reference.pricer, judged);
   if (judged.analysis.points.empty() && judged.judgement.findings.empty())
     judged.judgement.caveats.push_back(no_rows(curve, others_have_times));

@@ -109,6 +109,9 @@ std::vector<Differ::Case> Differ::cases_of(int machine, std::string_view id,
     Case one{.difference = &difference};
     for (const Change& change : difference.changes)
       if (finding_of(change) == id) one.changes.push_back(&change);
+    // A port that is down tells why: the rate of a dead port is no fault of its own.
+    std::stable_partition(one.changes.begin(), one.changes.end(),
+                          [](const Change* change) { return change->aspect == Aspect::kState; });
     if (!one.changes.empty()) cases.push_back(std::move(one));
   }
   return cases;

@@ -235,6 +235,10 @@ Result<bool> Gatherer::user_files() {
       absent.where.file = path;
       return absent;
     }
+    if (const auto kind = core::special_kind(path)) {
+      missing(path, fmt::format("is {}, expected a file or a folder", *kind));
+      continue;
+    }
     const auto files = core::expand_paths({path});
     if (!files) return files.error();
     for (const std::string& file : *files) {

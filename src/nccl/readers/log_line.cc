@@ -70,6 +70,8 @@ void take_thread(std::string_view front, LogLine& line) {
   }
   std::size_t begin = head.size();
   while (begin > 0 && is_host_character(head[begin - 1])) --begin;
+  // no host begins with a dash or a dot: what is left of a name that was cut ("-worker-1")
+  while (begin < head.size() && (head[begin] == '-' || head[begin] == '.')) ++begin;
   // "103:3134364": what was torn off a thread, no host
   const bool is_rest =
       shorter.size() == head.size() &&

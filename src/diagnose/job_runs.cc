@@ -1,0 +1,241 @@
+#include "diagnose/job_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "core/finding_table.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using nccl::DebugLog;
+using nccl::LogComm;
+using nccl::LogProcess;
+using nccl::LogRank;
+
+// More than these sets of ranks are no two or three jobs that somebody put together.
+constexpr std::size_t kMostSets = 64;
+
+// Ranks that are bound together by communicators.
+struct RankSet {
+  std::set<int> processes = {};
+  std::set<int> files = {};
+  std::set<int> versions = {};
+  std::map<std::pair<int, std::uint64_t>, int> process_of_gpu = {};  // by host and bus id
+  const LogComm* largest = nullptr;
+
+  bool is_whole() const {
+    return largest->ranks_seen == largest->size &&
+           std::set<int>(largest->processes.begin(), largest->processes.end()) == processes;
+  }
+};
+
+class Bonds {
+ public:
+  explicit Bonds(std::size_t processes) : above_(processes) {
+    std::iota(above_.begin(), above_.end(), 0);
+  }
+  int root(int process) {
+    while (above_[at(process)] != process)
+      process = above_[at(process)] = above_[at(above_[at(process)])];
+    return process;
+  }
+  void bind(int a, int b) { above_[at(root(a))] = root(b); }
+
+ private:
+  static std::size_t at(int process) { return static_cast<std::size_t>(process); }
+  std::vector<int> above_;
+};
+
+// Sets of ranks of communicators of more than one rank.
+std::vector<RankSet> sets_of(const DebugLog& log) {
+  Bonds bonds(log.processes.size());
+  for (const LogComm& comm : log.comms)
+    for (const int process : comm.processes)
+      if (comm.size > 1) bonds.bind(process, comm.processes.front());
+  std::map<int, RankSet> sets;
+  for (const LogRank& rank : log.ranks) {
+    const LogComm& comm = log.comms[static_cast<std::size_t>(rank.comm)];
+    if (comm.size < 2) continue;
+    const LogProcess& process = log.processes[static_cast<std::size_t>(rank.process)];
+    RankSet& set = sets[bonds.root(rank.process)];
+    set.processes.insert(rank.process);
+    set.files.insert(rank.first.file);
+    if (process.version >= 0) set.versions.insert(process.version);
+    if (rank.bus_id != 0 && !log.hosts[static_cast<std::size_t>(process.host)].empty())
+      set.process_of_gpu.emplace(std::pair(process.host, rank.bus_id), rank.process);
+    if (set.largest == nullptr || comm.size > set.largest->size) set.largest = &comm;
+  }
+  std::vector<RankSet> all;
+  for (auto& [root, set] : sets) all.push_back(std::move(set));
+  std::stable_sort(all.begin(), all.end(), [](const RankSet& a, const RankSet& b) {
+    return a.processes.size() > b.processes.size();
+  });
+  return all;
+}
+
+// Why two sets are of two runs; empty where nothing says so.
+std::string reason_of(const DebugLog& log, const RankSet& a, const RankSet& b) {
+  for (const auto& [gpu, process] : a.process_of_gpu) {
+    const auto other = b.process_of_gpu.find(gpu);
+    if (other == b.process_of_gpu.end() || other->second == process) continue;
+    return fmt::format("GPU {:x} of {} belongs to process {} in one and to process {} in the other",
+                       gpu.second, log.hosts[static_cast<std::size_t>(gpu.first)],
+                       log.processes[static_cast<std::size_t>(process)].pid,
+                       log.processes[static_cast<std::size_t>(other->second)].pid);
+  }
+  const auto version = [&](const RankSet& set) {
+    return log.versions[static_cast<std::size_t>(*set.versions.begin())].text;
+  };
+  const bool have_versions = !a.versions.empty() && !b.versions.empty();
+  if (have_versions && std::none_of(a.versions.begin(), a.versions.end(),
+                                    [&](int each) { return b.versions.contains(each); }))
+    return fmt::format("NCCL {} in one, {} in the other", version(a), version(b));
+  if (a.is_whole() && b.is_whole() && a.largest->size != b.largest->size)
+    return fmt::format("{} ranks in one, {} in the other", a.largest->size, b.largest->size);
+  return "";
+}
+
+// Sets that are put into one run, because nothing says that they are of two.
+struct Run {
+  std::vector<const RankSet*> sets = {};
+  std::set<int> files = {};
+  std::string reason = {};  // why it is not the first run
+};
+
+std::optional<std::string> apart(const DebugLog& log, const Run& run, const RankSet& set) {
+  for (const RankSet* other : run.sets)
+    if (std::string reason = reason_of(log, *other, set); !reason.empty()) return reason;
+  return std::nullopt;
+}
+
+std::vector<Run> grouped(const DebugLog& log, const std::vector<RankSet>& sets) {
+  std::vector<Run> runs;
+  for (const RankSet& set : sets) {
+    std::string first_reason;
+    Run* place = nullptr;
+    for (Run& run : runs) {
+      const auto reason = apart(log, run, set);
+      if (first_reason.empty() && reason) first_reason = *reason;
+      if (!reason && place == nullptr) place = &run;
+    }
+    if (place == nullptr) place = &runs.emplace_back(Run{{}, {}, first_reason});
+    place->sets.push_back(&set);
+    place->files.insert(set.files.begin(), set.files.end());
+  }
+  return runs;
+}
+
+std::string file_name(const DebugLog& log, int file) {
+  const std::string& path = log.files[static_cast<std::size_t>(file)];
+  return path.substr(path.rfind('/') + 1);
+}
+
+LogRun described(const DebugLog& log, const Run& run) {
+  LogRun said;
+  for (const int file : run.files) said.files.push_back(log.files[static_cast<std::size_t>(file)]);
+  for (const RankSet* set : run.sets) {
+    said.processes += set->processes.size();
+    said.size = std::max(said.size, set->largest->size);
+  }
+  said.name = file_name(log, *run.files.begin());
+  if (run.files.size() > 1)
+    said.name +=
+        fmt::format(" and {} more file{}", run.files.size() - 1, run.files.size() > 2 ? "s" : "");
+  return said;
+}
+
+std::optional<int> shared_file(const std::vector<Run>& runs) {
+  std::set<int> seen;
+  for (const Run& run : runs)
+    for (const int file : run.files)
+      if (!seen.insert(file).second) return file;
+  return std::nullopt;
+}
+
+std::string runs_text(const std::vector<LogRun>& runs) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, runs.size()); ++i)
+    text += fmt::format("{}{} ({} ranks)",
+                        i == 0                 ? ""
+                        : i + 1 == runs.size() ? " and "
+                                               : ", ",
+                        runs[i].name, runs[i].size);
+  return runs.size() > 3 ? text + fmt::format(" and {} more", runs.size() - 3) : text;
+}
+
+}  // namespace
+
+LogRuns runs_of(const DebugLog& log) {
+  const std::vector<RankSet> sets = sets_of(log);
+  if (sets.size() < 2 || sets.size() > kMostSets) return {};
+  const std::vector<Run> runs = grouped(log, sets);
+  LogRuns said;
+  if (runs.size() == 1) {
+    said.caveats.push_back(core::make_caveat(
+        "job.runs-unclear",
+        fmt::format("the logs show {} sets of ranks that share no communicator: groups of one job, "
+                    "or several jobs",
+                    sets.size()),
+        "they were judged as one job; give the logs of one run to be sure", false));
+    return said;
+  }
+  const std::string& reason = runs[1].reason;
+  if (const auto file = shared_file(runs)) {
+    said.caveats.push_back(core::make_caveat(
+        "job.several-runs",
+        fmt::format("{} holds {} runs ({})", file_name(log, *file), runs.size(), reason),
+        "they were judged as one: what is said between ranks may compare two runs; cut the file "
+        "between them and give the parts",
+        false));
+    return said;
+  }
+  for (const Run& run : runs) said.runs.push_back(described(log, run));
+  said.caveats.push_back(core::make_caveat(
+      "job.several-runs",
+      fmt::format("the logs are of {} runs: {}; {}", runs.size(), runs_text(said.runs), reason),
+      "each was judged by itself; what else lies here was joined with " + said.runs.front().name,
+      false));
+  return said;
+}
+
+namespace {
+
+// The ranks of the group of all ranks; null where the dump does not list them.
+const std::vector<int>* all_ranks(const torch::Digest& digest) {
+  for (const torch::DumpGroup& group : digest.dump.groups)
+    if ((group.name == "0" || group.desc == "default_pg") && group.ranks) return group.ranks.get();
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<core::Caveat> keep_one_job(std::vector<std::shared_ptr<const torch::Digest>>& digests) {
+  std::map<std::vector<int>, std::size_t> jobs;
+  for (const auto& digest : digests)
+    if (const auto* ranks = all_ranks(*digest)) ++jobs[*ranks];
+  if (jobs.size() < 2) return {};
+  const std::vector<int> kept =
+      std::max_element(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.second, a.first.size()) < std::pair(b.second, b.first.size());
+      })->first;
+  std::string first;
+  const std::size_t dropped = std::erase_if(digests, [&](const auto& digest) {
+    const auto* ranks = all_ranks(*digest);
+    const bool is_other = ranks != nullptr && *ranks != kept;
+    if (is_other && first.empty()) first = digest->dump.file;
+    return is_other;
+  });
+  return {core::make_caveat("job.several-runs",
+                            fmt::format("{} dump{} ({}{}) of another job than the {} of {} ranks",
+                                        dropped, dropped == 1 ? " is" : "s are", first,
+                                        dropped == 1 ? "" : ", ...", digests.size(), kept.size()),
+                            "left out; comm-probe hang judges them by themselves")};
+}
+
+}  // namespace comm_probe::diagnose

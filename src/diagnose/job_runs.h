@@ -1,0 +1,40 @@
+// How many runs do the logs of a pile show? Ranks that share a communicator are of one run. Two
+// sets of ranks that share none are of two runs where
+//   - both have a process of their own on one GPU (host and bus id): it was started again,
+//   - they are of different releases of NCCL,
+//   - each is whole (all ranks of its largest communicator, and no other process), and these have
+//     different sizes.
+// Otherwise they may be groups of one job as well as two jobs, and nothing tells which.
+//
+//   a.log: node1:100, GPU 0x18000, communicator 0xab of 4; b.log: node1:200, the same GPU, 0xcd
+//   -> two runs {a.log}, {b.log}
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/finding.h"
+#include "nccl/debug_log.h"
+#include "torch/digest.h"
+
+namespace comm_probe::diagnose {
+
+struct LogRun {
+  std::vector<std::string> files = {};  // that hold its ranks
+  std::size_t processes = 0;
+  int size = 0;           // of its largest communicator
+  std::string name = {};  // "a.log and 3 more files"
+};
+struct LogRuns {
+  // The one with the most processes first. Fewer than two: the logs can be judged as one.
+  std::vector<LogRun> runs = {};
+  std::vector<core::Caveat> caveats = {};
+};
+LogRuns runs_of(const nccl::DebugLog& log);
+
+// Dumps whose group of all ranks lists other ranks are of another job: those of the job with the
+// most dumps are kept.
+std::vector<core::Caveat> keep_one_job(std::vector<std::shared_ptr<const torch::Digest>>& digests);
+
+}  // namespace comm_probe::diagnose

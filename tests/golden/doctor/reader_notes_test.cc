@@ -1,0 +1,171 @@
+// What a reader of doctor's answers stumbled over: each kind once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pile.h"
+
+namespace comm_probe::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Answers : public Pile {
+ protected:
+  std::string caveats(const json& document) {
+    std::string text;
+    for (const json& caveat : document["caveats"]) text += caveat.dump() + "\n";
+    return text;
+  }
+};
+
+bool says_slow(const json& finding) {
+  const std::string id = finding["id"];
+  return id == "job.gap" || id.starts_with("curve.plateau") || id == "curve.latency-high" ||
+         id == "curve.below-nccl-model" || id == "curve.p2p-slower";
+}
+
+// #wrong in a row, or FAILED at the end alone; with a machine named, a good run beside it, ports.
+TEST_F(Answers, ATableWithWrongResultsIsNotCalledSlowToo) {
+  std::string failed = table(16, 2, 4);
+  failed.replace(failed.find("# Out of bounds values : 0 OK"), 29,
+                 "# Out of bounds values : 7 FAILED");
+  const std::string good = put("good.txt", table(16, 2, 300));
+  for (const std::string& bad : {put("wrong.txt", table(16, 2, 4, 9)), put("failed.txt", failed)})
+    for (const auto& words : {std::vector{bad}, std::vector{bad, good},
+                              std::vector<std::string>{bad, "--machine", "dgx-h100"}}) {
+      const json document = told(words);
+      EXPECT_EQ(document["findings"][0]["id"], "curve.wrong-results") << document.dump(1);
+      for (const json& finding : document["findings"])
+        EXPECT_FALSE(says_slow(finding)) << finding.dump(1);
+      EXPECT_THAT(caveats(document), HasSubstr("its results are wrong"));
+      for (const json& next : document["findings"][0]["next"])
+        for (const char* word : {"xid", "topo check", "GPU"})
+          EXPECT_EQ(next.get<std::string>().find(word), std::string::npos) << next;
+    }
+  EXPECT_TRUE(says_slow(told({put("slow.txt", table(16, 2, 4)), good})["findings"][0]));
+}
+
+std::string socket_run(const std::string& setting) {
+  std::string log;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string host = rank == 0 ? "node01" : "node02";
+    const std::string prefix = host + ":400" + std::to_string(rank) + ":400 [0] NCCL INFO ";
+    const std::string comm = "comm 0x55 rank " + std::to_string(rank);
+    log += prefix + "NCCL version 2.20.5+cuda12.4\n";
+    if (!setting.empty()) log += prefix + setting + "\n";
+    log += prefix + "NET/Socket : Using [0]eth0:192.0.2.1<0>\n" + prefix + "Using network Socket\n";
+    log += prefix + comm + " nranks 2 cudaDev 0 nvmlDev 0 busId 7000 commId 0xab - Init START\n";
+    log += prefix + "Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0\n";
+    log += prefix + comm + " nranks 2 cudaDev 0 nvmlDev 0 busId 7000 commId 0xab - Init COMPLETE\n";
+  }
+  return log;
+}
+
+// Ports that are up beside a setting that forbids them: the setting is the cause, and explains.
+TEST_F(Answers, ASettingThatSendsNcclOverTcpIsNamed) {
+  for (const auto& [line, name] :
+       {std::pair("NCCL_IB_DISABLE set by environment to 1.", "NCCL_IB_DISABLE=1"),
+        std::pair("NCCL_NET set by environment to Socket", "NCCL_NET=Socket")}) {
+    const json document =
+        told({put("nccl.log", socket_run(line)), put("node01/ibstat.txt", ibstat(true)),
+              put("two.txt", table(16, 2, 3))});
+    const json& first = document["findings"][0];
+    EXPECT_EQ(first["id"], "job.network-ignored") << document["findings"].dump(1);
+    EXPECT_THAT(first["summary"].get<std::string>(), HasSubstr(name));
+    EXPECT_TRUE(first.contains("explains")) << first.dump(1);
+    EXPECT_THAT(first["next"][0].get<std::string>(), HasSubstr("unset NCCL_"));
+  }
+  const json none = told({put("nccl.log", socket_run("NCCL_IB_DISABLE set by environment to 1.")),
+                          put("node01/ibstat.txt",
+                              "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Down\n\t\tPhysical "
+                              "state: Disabled\n\t\tRate: 10\n\t\tLink layer: InfiniBand\n")});
+  EXPECT_FALSE(has_id(none["findings"], "job.network-ignored")) << "no port is up";
+}
+
+// The rank that died first says least.
+TEST_F(Answers, AQuietLogOfARankIsNamedOnce) {
+  put("nccl.log", tcp_log());
+  const std::string dead = put("rank3.log", "loading the model\nreading shard 3\n");
+  const json document = told({folder()});
+  EXPECT_TRUE(document["result"]["unrecognised"].empty()) << document["result"].dump(1);
+  const std::string text = caveats(document);
+  EXPECT_THAT(text, HasSubstr(dead));
+  EXPECT_THAT(text, HasSubstr("reading shard 3"));
+  EXPECT_EQ(text.find(dead), text.rfind(dead));
+  put("README.md", "how to run this\n");
+  EXPECT_EQ(told({folder()})["result"]["unrecognised"].size(), 1u);
+}
+
+// The rate of a port that is down is no fault of its own, whichever machine comes first.
+TEST_F(Answers, APortThatIsDownIsTheHeadline) {
+  for (const bool is_first : {true, false}) {
+    const std::string name = is_first ? "a" : "b";
+    put(name + "/node01/ibstat.txt", ibstat(!is_first));
+    put(name + "/node02/ibstat.txt", ibstat(is_first));
+    const json document = told({folder() + "/" + name});
+    const json& first = document["findings"][0];
+    EXPECT_EQ(first["id"], "topo.port-not-active") << document["findings"].dump(1);
+    EXPECT_EQ(first["severity"], "warning");
+    EXPECT_EQ(first["summary"].get<std::string>().find("10 Gb/s"), std::string::npos);
+    EXPECT_THAT(first["summary"].get<std::string>(), HasSubstr("down"));
+  }
+}
+
+TEST_F(Answers, Utf16IsNamedAsSuch) {
+  std::string wide = "\xff\xfe";
+  for (const char c : table(8, 1, 400)) wide += {c, '\0'};
+  const std::string file = put("wide.txt", wide);
+  const BinaryRun alone = doctor({file});
+  EXPECT_EQ(alone.status, 2) << alone;
+  EXPECT_THAT(alone.err, HasSubstr("UTF-16"));
+  EXPECT_THAT(alone.err, HasSubstr("iconv"));
+  const json document = told({file, put("nccl.log", tcp_log())});
+  EXPECT_THAT(caveats(document), HasSubstr("UTF-16"));
+  EXPECT_TRUE(document["result"]["unrecognised"].empty());
+}
+
+TEST_F(Answers, ADamagedFileAloneHasNoOtherInputs) {
+  const std::string log = put("nccl.log", tcp_log());
+  run_shell("gzip -c " + log + " | head -c 300 > " + folder() + "/cut.log.gz");
+  fs::remove(log);
+  EXPECT_EQ(caveats(told({folder()})).find("other inputs"), std::string::npos);
+}
+
+// Tables without a list of devices may be of other machines.
+TEST_F(Answers, TablesOfUnknownGpusAreComparedWithCare) {
+  const auto without_list = [](std::string text) {
+    std::string kept;
+    for (const std::string& line : lines_of(text))
+      if (!line.starts_with("#  Rank")) kept += line + "\n";
+    return kept;
+  };
+  const json document = told({put("fast_16ranks_2nodes.txt", without_list(table(16, 2, 400))),
+                              put("slow_16ranks_2nodes.txt", without_list(table(16, 2, 40)))});
+  for (const json& finding : document["findings"]) {
+    if (finding["id"] != "job.gap") continue;
+    EXPECT_EQ(finding["confidence"], "possible");
+    EXPECT_THAT(caveats(document), HasSubstr("job.same-kind-unknown"));
+  }
+}
+
+// Paths alone do not say what ACS does.
+TEST_F(Answers, DirectPathsAreNotFineWithoutAcs) {
+  const std::string matrix =
+      "\tGPU0\tmlx5_0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPIX\t0-31\t0\nmlx5_0\tPIX\t X \n\n"
+      "Legend:\n  X    = Self\n";
+  const json document = told({put("node01/topo.txt", matrix)});
+  for (const json& visit : document["result"]["path"])
+    if (visit["step"] == "direct-path") {
+      EXPECT_EQ(visit["outcome"], "not there");
+      EXPECT_THAT(visit["to_know"].get<std::string>(), HasSubstr("ACS"));
+    }
+}
+
+// Words of our own files are no sources for a reader.
+TEST_F(Answers, SourcesAreNamedInWords) {
+  const BinaryRun run = doctor({put("run.txt", table(8, 1, 90)), "--machine", "dgx-h100", "--why"});
+  EXPECT_EQ(run.out.find("golden"), run.out.npos) << run;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
