@@ -167,7 +167,6 @@ std::optional<core::Bandwidth> fastest_port(const std::vector<diagnose::JobMachi
 void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
                    const diagnose::JobPricer* pricer, Said& said) {
   const auto messages = diagnose::messages_of(facts.traces);
-  said.take(diagnose::judge_algorithms(facts.log));
   if (facts.dumps != nullptr) said.take(diagnose::judge_completed_types(*facts.dumps));
   for (const torch::Trace& trace : facts.traces) said.take(diagnose::judge_touched_tensors(trace));
   said.take(diagnose::judge_messages(messages, facts.curves, pricer));
@@ -283,6 +282,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   const Areas areas = judge_areas(*pile, joined.machines,
                                   reference_of(request, catalog, *hardware, joined.machines), said);
   judge_runs(*pile, runs, said);
+  said.take(diagnose::judge_algorithms(runs.together ? *runs.together : pile->log));
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
@@ -290,7 +290,8 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .dumps = areas.job ? &*areas.job : nullptr,
                                  .hang = &areas.hang,
                                  .traces = pile->traces.traces,
-                                 .watched_ports = areas.watched_ports};
+                                 .watched_ports = areas.watched_ports,
+                                 .environment = pile->environment};
   judge_program(*pile, facts, hardware->pricer.get(), said);
   diagnose::weigh_down_ports(facts, said.findings);
   said.take(diagnose::judge_joins(facts, said.findings));

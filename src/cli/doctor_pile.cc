@@ -11,6 +11,7 @@
 #include "cli/doctor_kind.h"
 #include "cli/hang_share.h"
 #include "cli/net_source.h"
+#include "cli/pile_settings.h"
 #include "cli/quiet_log.h"
 #include "core/finding_table.h"
 #include "core/input.h"
@@ -47,13 +48,14 @@ struct Content {
   bool may_count = false;  // its beginning looks like counters of network ports
   bool has_nccl_lines = false;
   bool has_job_lines = false;
+  std::vector<diagnose::StatedSetting> settings = {};
 };
 
 // It gave something, so that it need not be named as unrecognised.
 bool is_used(const Content& content) {
   return content.dump.digest || content.dump.lines || !content.trace.traces.empty() ||
          content.trace.log || content.machine || content.reading || content.has_nccl_lines ||
-         content.has_job_lines || content.counters;
+         content.has_job_lines || content.counters || !content.settings.empty();
 }
 
 bool has_result(const curve::Reading& reading) {
@@ -124,6 +126,7 @@ void read_parts(const std::string& path, Content& content) {
 void read_machine(const std::string& path, Content& content) {
   if (const auto host = recorded_host(path); host && !host->list("/sys").empty()) {
     content.host = topology::read_host_state(*host);
+    content.settings = settings_of(*host, path);
     auto source = topology::read_source(*host);
     if (source) content.machine = std::move(*source);
     if (!source) content.error = source.error();
@@ -285,6 +288,8 @@ void PileReading::read_lines() {
       if (is_nccl) continue;
       number_reader_.add(line);
       kv_reader_.add(line);
+      if (auto setting = setting_of_line(line, files_[i]))
+        content.settings.push_back(std::move(*setting));
     }
     content.has_job_lines = found() > before;
     if (lines.error()) content.error = *lines.error();
@@ -376,6 +381,7 @@ std::string kinds_of(const Content& content) {
   if (content.reading) add(content.reading->kind);
   if (content.machine) add(content.machine->kind);
   if (content.counters) add("net-counters");
+  if (kinds.empty() && !content.settings.empty()) add("settings");
   return kinds;
 }
 
@@ -389,6 +395,8 @@ void PileReading::take(std::size_t i, Pile& pile) {
   if (content.reading) pile.readings.push_back(std::move(*content.reading));
   if (content.machine) pile.machines.push_back(std::move(*content.machine));
   if (content.host) pile.hosts.push_back({files_[i], std::move(*content.host)});
+  for (diagnose::StatedSetting& setting : content.settings)
+    pile.environment.push_back(std::move(setting));
   if (content.counters) {
     for (topology::NetSnapshot& snapshot : content.counters->snapshots)
       pile.counters.snapshots.push_back(std::move(snapshot));
@@ -451,7 +459,9 @@ core::Result<Pile> load_pile(PileFiles given) {
   PileReading reading(given.files);
   reading.read();
   Pile pile = reading.finish();
-  if (pile.inputs.empty()) {
+  // A job script alone is no artifact of a job.
+  if (std::all_of(pile.inputs.begin(), pile.inputs.end(),
+                  [](const core::InputRecord& input) { return input.kind == "settings"; })) {
     for (const core::Caveat& caveat : pile.caveats)
       if (caveat.id == "input.unreadable" && pile.files == 1)
         return core::input_error(caveat.missing);

@@ -15,6 +15,7 @@
 #include "core/document.h"
 #include "core/result.h"
 #include "curve/curve.h"
+#include "diagnose/job.h"
 #include "nccl/debug_log.h"
 #include "serving/kv_lines.h"
 #include "topology/host_state.h"
@@ -41,6 +42,7 @@ struct Pile {
   std::vector<topology::Source> machines = {};
   topology::NetReading counters = {};
   std::vector<RecordedState> hosts = {};
+  std::vector<diagnose::StatedSetting> environment = {};
   std::list<curve::Reading> readings = {};  // judgements point at them
   std::vector<core::InputRecord> inputs = {};
   std::vector<std::string> unrecognised = {};

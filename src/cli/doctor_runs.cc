@@ -75,6 +75,7 @@ RunsOfPile split_runs(Pile& pile) {
   std::vector<std::string> kept;
   for (const std::string& file : pile.log.files)
     if (!of_others.contains(file)) kept.push_back(file);
+  runs.together = std::move(pile.log);
   pile.log = read_again(kept);
   return runs;
 }

@@ -2,6 +2,7 @@
 // compares ranks of one run with those of another (diagnose/job_runs.h tells the runs apart).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct RunsOfPile {
   std::string main =
       {};  // the name of the run that stays in the pile; empty where it is the only one
   std::vector<RunOfPile> others = {};
+  // The lines of all runs together, for what is a question between runs (did they add in the same
+  // order?); nothing where there is one run.
+  std::optional<nccl::DebugLog> together = {};
   std::vector<core::Caveat> caveats = {};
 };
 // The lines of all runs but the first are taken out of the pile.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "diagnose/hang.h"
 #include "diagnose/reading_judgement.h"
 #include "nccl/debug_log.h"
@@ -27,6 +28,14 @@ struct JobMachine {
   topology::Survey survey = {};
 };
 
+// A setting of NCCL that a text beside the log states: a listing of the environment, a job script,
+// the environment of a recorded machine.
+struct StatedSetting {
+  std::string name = {};
+  std::string value = {};
+  core::Evidence from = {};
+};
+
 struct JobFacts {
   const nccl::DebugLog& log;
   const torch::JobLines& lines;
@@ -37,6 +46,7 @@ struct JobFacts {
   const std::vector<torch::Trace>& traces;
   // Ports whose counters were read twice, or live.
   std::size_t watched_ports = 0;
+  std::vector<StatedSetting> environment = {};
 
   bool has_log() const { return log.nccl_lines > 0; }
 };

@@ -198,6 +198,18 @@ std::pair<const JobMachine*, const topology::RdmaPortFacts*> fast_port(const Job
   return {nullptr, nullptr};
 }
 
+// What sends NCCL over TCP: the log prints it, or a text of the pile states it.
+std::optional<StatedSetting> socket_cause(const JobFacts& facts) {
+  if (const nccl::LogSetting* setting = socket_setting(facts.log))
+    return StatedSetting{setting->name, setting->value, log_evidence(facts.log, setting->first)};
+  const auto stated = std::find_if(
+      facts.environment.begin(), facts.environment.end(), [](const StatedSetting& setting) {
+        return (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") ||
+               (setting.name == "NCCL_NET" && setting.value == "Socket");
+      });
+  return stated == facts.environment.end() ? std::nullopt : std::optional(*stated);
+}
+
 // TCP between nodes although ports are up: the log alone may not know it. A setting that says so is
 // its cause.
 void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& found,
@@ -209,22 +221,22 @@ void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& fo
                                    [](const auto& fact) { return fact.text == "Socket"; });
   const auto [machine, port] = fast_port(facts);
   if (socket == facts.log.networks.end() || machine == nullptr) return;
-  const nccl::LogSetting* setting = socket_setting(facts.log);
+  const std::optional<StatedSetting> setting = socket_cause(facts);
   const std::string why =
-      setting == nullptr ? "NCCL goes over TCP (Using network Socket)"
-                         : fmt::format("{}={} sends NCCL over TCP", setting->name, setting->value);
+      setting ? fmt::format("{}={} sends NCCL over TCP", setting->name, setting->value)
+              : "NCCL goes over TCP (Using network Socket)";
   Finding finding = log_finding(facts.log, "job.network-ignored",
                                 fmt::format("{} although {} of {} is up with {}", why, port->name(),
                                             machine->name, core::format_bandwidth(*port->rate)),
-                                setting == nullptr ? socket->first : setting->first);
-  if (setting != nullptr) finding.evidence.push_back(log_evidence(facts.log, socket->first));
+                                socket->first);
+  if (setting) finding.evidence.insert(finding.evidence.begin(), setting->from);
   finding.evidence.push_back(port->from);
   finding.confidence = core::Confidence::kLikely;
   if (!machine->is_host && facts.log.named_hosts() > 0) {
     finding.summary += fmt::format(" (if {} is a machine of this job)", machine->name);
     finding.confidence = core::Confidence::kPossible;
   }
-  if (setting != nullptr)
+  if (setting)
     finding.next = {"unset " + setting->name,
                     "comm-probe nccl env  (in the job's environment: who sets it)"};
   else
@@ -274,27 +286,51 @@ void judge_unused_nics(const JobFacts& facts, const std::vector<Finding>& found,
 // "2.18.3+cuda12.1" -> "2.18.3"
 std::string release_of(const std::string& version) { return version.substr(0, version.find('+')); }
 
-void judge_versions(const JobFacts& facts, Judgement& judgement) {
-  if (facts.log.versions.empty()) return;
-  std::set<std::string> in_log;
-  for (const nccl::LogFact& fact : facts.log.versions) in_log.insert(release_of(fact.text));
+// An artifact that says which NCCL it is of.
+struct OfVersion {
+  std::string what = {};  // "the table a.txt"
+  std::string version = {};
+  core::Evidence from = {};
+};
+
+std::vector<OfVersion> versions_beside_log(const JobFacts& facts) {
+  std::vector<OfVersion> all;
   for (const JudgedReading& reading : facts.curves)
-    for (const JudgedCurve& judged : reading.curves) {
-      const std::string stated = release_of(judged.curve->nccl_version);
-      if (stated.empty() || in_log.contains(stated)) continue;
-      Finding finding = log_finding(
-          facts.log, "job.versions-differ",
-          fmt::format(
-              "the log is of NCCL {}, the table {} of NCCL {}: what one shows need not hold "
-              "for the other",
-              *in_log.begin(), judged.curve->file, stated),
-          facts.log.versions.front().first);
-      finding.evidence.push_back(
-          {judged.curve->file, judged.curve->first_line, "NCCL " + judged.curve->nccl_version});
-      finding.confidence = core::Confidence::kCertain;
-      judgement.findings.push_back(std::move(finding));
-      return;
-    }
+    for (const JudgedCurve& judged : reading.curves)
+      all.push_back(
+          {"the table " + judged.curve->file,
+           release_of(judged.curve->nccl_version),
+           {judged.curve->file, judged.curve->first_line, "NCCL " + judged.curve->nccl_version}});
+  for (const torch::Trace& trace : facts.traces)
+    all.push_back({"the trace " + trace.file,
+                   release_of(trace.library_version),
+                   {trace.file, {}, "nccl_version " + trace.library_version}});
+  std::erase_if(all, [](const OfVersion& each) { return each.version.empty(); });
+  return all;
+}
+
+// The log, or the first artifact where there is no log, beside the others.
+void judge_versions(const JobFacts& facts, Judgement& judgement) {
+  const std::vector<OfVersion> stated = versions_beside_log(facts);
+  if (stated.empty()) return;
+  OfVersion first = stated.front();
+  std::set<std::string> known = {first.version};
+  if (!facts.log.versions.empty()) {
+    known.clear();
+    for (const nccl::LogFact& fact : facts.log.versions) known.insert(release_of(fact.text));
+    first = {"the log", *known.begin(), log_evidence(facts.log, facts.log.versions.front().first)};
+  }
+  const auto other = std::find_if(stated.begin(), stated.end(), [&](const OfVersion& each) {
+    return !known.contains(each.version);
+  });
+  if (other == stated.end()) return;
+  Finding finding = core::make_finding(
+      "job.versions-differ",
+      fmt::format("{} is of NCCL {}, {} of NCCL {}: what one shows need not hold for the other",
+                  first.what, first.version, other->what, other->version));
+  finding.evidence = {first.from, other->from};
+  finding.confidence = core::Confidence::kCertain;
+  judgement.findings.push_back(std::move(finding));
 }
 
 // Of two machines none is the rule; which of them comes first is a matter of their names.

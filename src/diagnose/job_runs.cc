@@ -72,7 +72,12 @@ std::vector<RankSet> sets_of(const DebugLog& log) {
     if (set.largest == nullptr || comm.size > set.largest->size) set.largest = &comm;
   }
   std::vector<RankSet> all;
-  for (auto& [root, set] : sets) all.push_back(std::move(set));
+  for (auto& [root, set] : sets) {
+    // The line of the version often names no process: then it is of the ranks of its file.
+    for (std::size_t i = 0; i < log.versions.size(); ++i)
+      if (set.files.contains(log.versions[i].first.file)) set.versions.insert(static_cast<int>(i));
+    all.push_back(std::move(set));
+  }
   std::stable_sort(all.begin(), all.end(), [](const RankSet& a, const RankSet& b) {
     return a.processes.size() > b.processes.size();
   });

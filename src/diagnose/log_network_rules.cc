@@ -61,12 +61,32 @@ const LogProblem* failed_plugin(const DebugLog& log) {
   return is_other ? failed : nullptr;
 }
 
+// The network of other ranks that share a communicator with those on sockets, or of which no
+// communicator is known; empty where there is none.
+std::string network_of_others(const DebugLog& log) {
+  const std::vector<int> sets = host_sets(log);
+  std::map<std::string_view, std::set<int>> sets_of_network;
+  for (const nccl::LogProcess& process : log.processes)
+    if (process.network >= 0)
+      sets_of_network[log.networks[static_cast<std::size_t>(process.network)].text].insert(
+          sets[static_cast<std::size_t>(process.host)]);
+  const std::set<int>& on_sockets = sets_of_network["Socket"];
+  for (const nccl::LogFact& fact : log.networks) {
+    if (fact.text == "Socket") continue;
+    const std::set<int>& others = sets_of_network[fact.text];
+    const bool is_unknown =
+        on_sockets.empty() || others.empty() || on_sockets.contains(-1) || others.contains(-1);
+    if (is_unknown || std::any_of(others.begin(), others.end(),
+                                  [&](int set) { return on_sockets.contains(set); }))
+      return fact.text;
+  }
+  return "";
+}
+
 // What shows that something faster was there; empty where nothing does.
 std::string faster_network(const DebugLog& log) {
-  if (log.networks.size() > 1)
-    return fmt::format("other ranks use {}", log.networks[0].text == "Socket"
-                                                 ? log.networks[1].text
-                                                 : log.networks[0].text);
+  if (const std::string others = network_of_others(log); !others.empty())
+    return fmt::format("other ranks use {}", others);
   if (const auto [list, interface] = socket_interface(log, kFabricInterfaces); list != nullptr)
     return fmt::format("the hosts have the fabric of {}", interface);
   if (failed_plugin(log) != nullptr) return "a network plugin was loaded";

@@ -274,16 +274,16 @@ core::Result<Parts> bruck_all_gather(const Placement& at) {
 
 constexpr const char* kAnyPair = "access to the memory of all ranks";
 constexpr const char* kSwitch = kNeedsSwitch;
-constexpr const char* kByRing = "Patarasuk, Yuan 2009 (bandwidth optimal all-reduce); golden G1-01";
-constexpr const char* kByTree = "binary tree; golden G1-10, G1-13";
-constexpr const char* kByTrees = "Sanders, Speck, Traeff 2009 (two-tree algorithms); golden G1-12";
-constexpr const char* kByNccl = "NCCL src/graph/tuning.cc, step count of the tree; golden G4-02";
+constexpr const char* kByRing = "Patarasuk, Yuan 2009 (bandwidth optimal all-reduce)";
+constexpr const char* kByTree = "binary tree";
+constexpr const char* kByTrees = "Sanders, Speck, Traeff 2009 (two-tree algorithms)";
+constexpr const char* kByNccl = "NCCL src/graph/tuning.cc, step count of the tree";
 constexpr const char* kByDoubling = "Thakur, Rabenseifner, Gropp 2005 (MPICH collectives)";
-constexpr const char* kByShot = "peer-to-peer kernels (vLLM custom all-reduce); golden G7-05";
-constexpr const char* kByLevels = "two-level collectives; golden G1-14, G1-15";
+constexpr const char* kByShot = "peer-to-peer kernels (vLLM custom all-reduce)";
+constexpr const char* kByLevels = "two-level collectives";
 constexpr const char* kBySwitch = "plain traffic of the switch; NCCL's own efficiency is not in it";
 constexpr const char* kByBruck = "Bruck et al. 1997 (index and concatenation)";
-constexpr const char* kByPairs = "pairwise exchange; golden GA-03, G1-09";
+constexpr const char* kByPairs = "pairwise exchange";
 
 using O = Op;
 using A = Algorithm;

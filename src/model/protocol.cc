@@ -11,10 +11,10 @@ constexpr std::array kShares = {
     ProtocolShare{Protocol::kSimple, 1.0, "data and flags apart, one synchronisation per slot",
                   "NCCL src/device/prims_simple.h"},
     ProtocolShare{Protocol::kLl, 8.0 / 16, "4 bytes of data and a 4-byte flag per 8-byte store",
-                  "NCCL src/include/device.h, union ncclLLFifoLine; golden G4-04"},
+                  "NCCL src/include/device.h, union ncclLLFifoLine"},
     ProtocolShare{Protocol::kLl128, 120.0 / 128,
                   "120 bytes of data and an 8-byte flag per 128-byte line",
-                  "NCCL src/include/device.h, NCCL_LL128_DATAELEMS; golden G4-05"},
+                  "NCCL src/include/device.h, NCCL_LL128_DATAELEMS"},
 };
 
 }  // namespace

@@ -44,9 +44,9 @@ struct LatencyRow {
   double high_us;
   const char* source;
 };
-constexpr LatencyRow kInfiniBandLatency = {1, 2, "InfiniBand write latency; golden G3-13"};
-constexpr LatencyRow kRoceLatency = {2, 4, "RoCE write latency; golden G3-13"};
-constexpr LatencyRow kTcpLatency = {15, 50, "kernel TCP between two hosts; golden G3-13"};
+constexpr LatencyRow kInfiniBandLatency = {1, 2, "InfiniBand write latency"};
+constexpr LatencyRow kRoceLatency = {2, 4, "RoCE write latency"};
+constexpr LatencyRow kTcpLatency = {15, 50, "kernel TCP between two hosts"};
 // One GPU copy launch and its flag per chunk.
 constexpr LatencyRow kStagingLatency = {5, 10, "assumed: launch of a copy and its completion flag"};
 

@@ -28,7 +28,7 @@ class TextWriter {
     labelled("caveat", fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
              "33");
   }
-  void finding(const Finding& finding);
+  void finding(const Finding& finding, bool is_said);
   // What is left of a group of statements; nothing where `text` is empty.
   void rest(const std::string& text, std::size_t indent) {
     if (text.empty()) return;
@@ -93,11 +93,12 @@ void TextWriter::write(const core::KeyValues& pairs) {
 std::string show(const core::Figure& figure) {
   std::string text = core::format_number(figure.value);
   if (!figure.unit.empty()) text += " " + figure.unit;
+  if (figure.source.empty() && figure.basis == core::Basis::kRead) return text + " (as read)";
   text += fmt::format(" ({}", basis_name(figure.basis));
   return text + (figure.source.empty() ? ")" : ": " + figure.source + ")");
 }
 
-void TextWriter::finding(const Finding& finding) {
+void TextWriter::finding(const Finding& finding, bool is_said) {
   const char* color = finding.severity == Severity::kError     ? "1;31"
                       : finding.severity == Severity::kWarning ? "1;33"
                                                                : "36";
@@ -105,7 +106,7 @@ void TextWriter::finding(const Finding& finding) {
            fmt::format("{}  [{} layer, {}]", finding.id, layer_name(finding.layer),
                        confidence_name(finding.confidence)),
            0, color);
-  text_ += "  " + indented(wrap(printable(finding.summary), width_ - 2), 2) + "\n";
+  if (!is_said) text_ += "  " + indented(wrap(printable(finding.summary), width_ - 2), 2) + "\n";
   if (!finding.ranks.empty()) labelled("ranks", ranges(finding.ranks), 2, "0");
   if (finding.expected) labelled("expected", show(*finding.expected), 2, "0");
   if (finding.observed) labelled("observed", show(*finding.observed), 2, "0");
@@ -175,7 +176,10 @@ std::string render_text(const core::Document& document, const TextStyle& style) 
   for (const Finding* finding : in_order(document)) {
     if (!findings.takes(finding->id)) continue;
     writer.blank_line();
-    writer.finding(*finding);
+    // The verdict of a ranked document is its first finding: its sentence stands there already.
+    const bool is_said = document.is_ranked && finding == &document.findings.front() &&
+                         document.verdict.find(finding->summary) != std::string::npos;
+    writer.finding(*finding, is_said);
     writer.rest(findings.rest(finding->id), 2);
   }
   if (!style.quiet) {

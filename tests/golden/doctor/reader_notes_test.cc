@@ -82,6 +82,27 @@ TEST_F(Answers, ASettingThatSendsNcclOverTcpIsNamed) {
   EXPECT_FALSE(has_id(none["findings"], "job.network-ignored")) << "no port is up";
 }
 
+// The log need not print the setting: a job script or a listing of the environment states it.
+TEST_F(Answers, ASettingOfTheEnvironmentIsNamedToo) {
+  const std::vector<std::string> texts = {"#!/bin/bash\nexport NCCL_IB_DISABLE=1\nsrun train\n",
+                                          "HOME=/root\nNCCL_NET=Socket\n",
+                                          "mpirun \\\n  -x NCCL_IB_DISABLE=1 \\\n  train\n"};
+  for (const std::string& text : texts) {
+    const json document = told({put("nccl.log", socket_run("")), put("job.txt", text),
+                                put("node01/ibstat.txt", ibstat(true))});
+    ASSERT_FALSE(document["findings"].empty());
+    const json& first = document["findings"][0];
+    EXPECT_EQ(first["id"], "job.network-ignored") << document["findings"].dump(1);
+    EXPECT_THAT(first["evidence"][0]["source"].get<std::string>(), HasSubstr("job.txt"));
+    EXPECT_TRUE(document["result"]["unrecognised"].empty());
+  }
+  const json off = told({put("nccl.log", socket_run("")),
+                         put("job.txt", "# export NCCL_IB_DISABLE=1\nexport NCCL_IB_DISABLE=0\n"),
+                         put("node01/ibstat.txt", ibstat(true))});
+  EXPECT_EQ(off["findings"][0]["summary"].get<std::string>().find("NCCL_IB_DISABLE"),
+            std::string::npos);
+}
+
 // The rank that died first says least.
 TEST_F(Answers, AQuietLogOfARankIsNamedOnce) {
   put("nccl.log", tcp_log());
@@ -159,6 +180,26 @@ TEST_F(Answers, DirectPathsAreNotFineWithoutAcs) {
       EXPECT_EQ(visit["outcome"], "not there");
       EXPECT_THAT(visit["to_know"].get<std::string>(), HasSubstr("ACS"));
     }
+}
+
+// What the first line says is not said again below it.
+TEST_F(Answers, TheVerdictIsSaidOnce) {
+  const BinaryRun run = doctor({put("nccl.log", tcp_log())});
+  std::string text;
+  for (const std::string& line : lines_of(run.out))
+    text += line.substr(std::min(line.size(), line.find_first_not_of(' '))) + " ";
+  const std::string summary = told({put("nccl.log", tcp_log())})["findings"][0]["summary"];
+  ASSERT_NE(text.find(summary), text.npos) << run;
+  EXPECT_EQ(text.find(summary), text.rfind(summary)) << run;
+}
+
+// A line that was torn names hosts that no rank has.
+TEST_F(Answers, HostsAreThoseOfTheRanks) {
+  const BinaryRun run = doctor(
+      {put("nccl.log", tcp_log() + "node01:other9:77:77 [1] NCCL INFO cudaDriverVersion 12020\n"
+                                   "-worker-1:78:78 [1] NCCL INFO cudaDriverVersion 12020\n")});
+  EXPECT_THAT(run.out, HasSubstr("4 ranks, 2 hosts"));
+  EXPECT_EQ(run.out.find(" -worker-1"), run.out.npos) << run;
 }
 
 // Words of our own files are no sources for a reader.

@@ -118,6 +118,38 @@ TEST_F(Runs, OneFileWithTwoRunsIsNamed) {
   EXPECT_THAT(said[0]["missing"].get<std::string>(), HasSubstr("both.log holds 2 runs"));
 }
 
+// A version line often stands without a process in front: it is of the ranks of its file.
+TEST_F(Runs, AVersionWithoutAProcessTellsThemApartToo) {
+  const auto bare = [](const RunText& run) {
+    std::string text = "NCCL version " + run.version + "\n";
+    for (const std::string& line : lines_of(log_of(run)))
+      if (line.find("NCCL version") == line.npos) text += line + "\n";
+    return text;
+  };
+  const json document =
+      told({put("one.log", bare({})), put("two.log", bare({.id = "0xcd",
+                                                           .version = "2.18.5+cuda12.2",
+                                                           .first_host = "a01",
+                                                           .second_host = "a02",
+                                                           .first_pid = 9000}))});
+  EXPECT_EQ(caveats_of(document, "job.several-runs").size(), 1u) << document["caveats"].dump(1);
+}
+
+// Logs of two field cases, of two releases on two clusters.
+TEST_F(Runs, FieldLogsOfTwoClustersAreNotGlued) {
+  const fs::path logs = fs::path(COMM_PROBE_SHARED) / "data/field/logs";
+  const std::string tcp = (logs / "l12_v2.20.5_polaris_2n_socket_fallback.log").string();
+  const std::string sound = (logs / "l04_v2.18.5_dell_2n_h100_ib_gdr_healthy.log").string();
+  if (!fs::exists(tcp) || !fs::exists(sound)) GTEST_SKIP() << "../shared/data/field is not here";
+  const json document = told({tcp, sound});
+  EXPECT_EQ(caveats_of(document, "job.several-runs").size(), 1u) << document["caveats"].dump(1);
+  for (const json& finding : document["findings"]) {
+    EXPECT_EQ(finding["summary"].get<std::string>().find("other ranks use"), std::string::npos);
+    EXPECT_NE(finding["id"], "log.gdr-one-side");
+  }
+  EXPECT_TRUE(has_id(document["findings"], "log.tcp-fallback"));
+}
+
 // Ranks in files of their own, and several communicators of one job, are one run.
 TEST_F(Runs, OneRunIsNotTakenApart) {
   const std::string log = log_of({});

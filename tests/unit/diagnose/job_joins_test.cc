@@ -134,6 +134,28 @@ TEST(JobJoins, TwoReleasesOfNccl) {
   EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
 }
 
+// A trace says its release too; without a log the artifacts are compared with each other.
+TEST(JobJoins, TheReleaseOfATraceIsComparedToo) {
+  JobParts parts;
+  torch::Trace trace;
+  trace.file = "rank0.json";
+  trace.library_version = "2.18.5";
+  parts.traces.push_back(std::move(trace));
+  parts.add_table("run.txt", 8, 1, 460);
+  EXPECT_TRUE(judge_joins(parts.facts(), {}).findings.empty());
+  parts.tables.back().nccl_version = "2.28.9";
+  const Judgement without_log = judge_joins(parts.facts(), {});
+  const core::Finding* differ = find(without_log, "job.versions-differ");
+  ASSERT_NE(differ, nullptr);
+  for (const char* word : {"rank0.json", "2.18.5", "run.txt", "2.28.9"})
+    EXPECT_NE(differ->summary.find(word), std::string::npos) << differ->summary;
+  parts.add_log(line("NCCL version 2.28.9+cuda13.0"));
+  const Judgement with_log = judge_joins(parts.facts(), {});
+  differ = find(with_log, "job.versions-differ");
+  ASSERT_NE(differ, nullptr);
+  EXPECT_NE(differ->summary.find("rank0.json"), std::string::npos) << differ->summary;
+}
+
 TEST(JobJoins, MachinesThatAreNotAlike) {
   JobParts parts;
   std::string other = matrix_of_two();
