@@ -123,7 +123,16 @@ core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
                            const measure::Plan& plan) {
   if (const auto possible = engine.check(plan); !possible) return possible.error();
   const InterruptNotice notice("bench");
-  if (engine.name == std::string_view("local")) return measured_locally(shell, plan);
+  if (engine.name == std::string_view("local")) {
+    // Each of them would measure ranks of its own, all at the same time.
+    if (const int launched = core::Crew::launched(core::Host::real()); launched > 1)
+      return core::input_error(
+          fmt::format("a launcher of MPI started {} processes, and --backend local starts its own "
+                      "ranks",
+                      launched),
+          "--backend mpi measures between them");
+    return measured_locally(shell, plan);
+  }
   return engine.run(plan, [&shell](const std::string& what) { shell.progress(what); });
 }
 
@@ -156,7 +165,9 @@ void add_bench(CLI::App& root, Shell& shell) {
   request->add_to(*app);
   app->footer(
       "Example:\n  comm-probe bench all_reduce -b 8 -e 64M -f 2 --ranks 2\n"
-      "  -> the table of nccl-tests, a fit of alpha and beta, and what is wrong");
+      "  -> the table of nccl-tests, a fit of alpha and beta, and what is wrong\n"
+      "  mpirun -np 2 comm-probe bench all_reduce --backend mpi --algo ring\n"
+      "  -> also what a message costs inside a host and between hosts");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, request] { shell.run([&shell, request] { return bench(shell, *request); }); });

@@ -114,7 +114,7 @@ void BenchRequest::add_to(CLI::App& app) {
                  "leave NCCL's logs, topology and graphs in this folder (nccl)")
       ->type_name("DIR");
   add_duration(app, "--timeout", plan_.patience,
-               "end the run where nothing moves for so long (nccl; default: 60s)");
+               "end the run where nothing moves for so long (nccl, mpi; default: 60s)");
   app.add_option("--algo", algorithm_,
                  "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
                  "by the ledger of this machine, or what the library does (mpi)")

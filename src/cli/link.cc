@@ -56,7 +56,9 @@ core::Result<Kinds> kinds_of(const LinkOptions& options, const topology::HostTop
     return core::missing_error(
         fmt::format("link --peer {}: this release measures links inside one machine only",
                     options.peer),
-        "measure it with ib_write_bw or iperf3 meanwhile");
+        fmt::format("mpirun -np 2 --host HERE,{} comm-probe bench send_recv --backend mpi measures "
+                    "alpha and beta between two",
+                    options.peer));
   Kinds kinds;
   if (options.only.empty()) {
     const bool has_gpu = measure::has_nvidia_gpu(host);

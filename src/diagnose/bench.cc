@@ -168,7 +168,8 @@ Priced judge_prediction(const Run& run, std::vector<core::Finding>& findings) {
   finding.evidence = std::move(evidence);
   finding.confidence = core::Confidence::kLikely;
   finding.next = {is_nccl(run) ? "comm-probe link --only p2p   (what the links really give)"
-                               : "comm-probe link --only host"};
+                  : run.context.levels.empty() ? "comm-probe link --only host"
+                                               : "the same command with --explain   (its terms)"};
   findings.push_back(finding);
   return priced;
 }

@@ -130,17 +130,22 @@ TEST_F(BenchMpi, LevelBetweenHosts) {
   EXPECT_GT(result["rows"][0]["predicted_us"], 0);
 }
 
+TEST_F(BenchMpi, ForgottenBackendIsSaidOnce) {
+  const BinaryRun run = run_ranks(2, "all_reduce -b 8 -e 8");
+  EXPECT_NE(run.status, 0) << run;
+  EXPECT_NE(run.err.find("--backend mpi measures between them"), std::string::npos) << run;
+}
+
 // A rank that is stopped: MPI would wait for it without end.
 TEST_F(BenchMpi, RankThatStandsStillEndsAllOfThem) {
   BinarySurroundings surroundings;
   surroundings.limit = std::chrono::seconds(60);
-  surroundings.environment = {{"COMM_PROBE_MPI_TIMEOUT", "2"}};
-  const BinaryRun run =
-      run_shell(std::string(COMM_PROBE_MPIRUN) +
-                    " --allow-run-as-root --oversubscribe -n 2 /bin/sh -c '"
-                    "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
-                    "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000'",
-                surroundings);
+  const BinaryRun run = run_shell(
+      std::string(COMM_PROBE_MPIRUN) +
+          " --allow-run-as-root --oversubscribe -n 2 /bin/sh -c '"
+          "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
+          "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000 --timeout 2s'",
+      surroundings);
   EXPECT_FALSE(run.timed_out) << run;
   EXPECT_NE(run.status, 0) << run;
   EXPECT_NE(run.err.find("rank 0 has waited 2 s in "), std::string::npos) << run;
@@ -157,6 +162,21 @@ TEST(BenchMpiAbsent, WithoutMpirunSaysHowToStart) {
   EXPECT_EQ(run.status, 2) << run;
   EXPECT_NE(run.err.find("start it with: mpirun -np 2 comm-probe"), std::string::npos) << run;
 #endif
+}
+
+// A copied plug-in that is cut, and one that is another's.
+TEST(BenchMpiAbsent, PlugInThatIsNoneIsOneLine) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("comm_probe_bad_plugin_" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
+  std::ofstream(folder / "comm-probe-mpi.so") << "not a library";
+  const BinaryRun run =
+      run_shell((folder / "comm-probe").string() + " bench all_reduce --backend mpi");
+  fs::remove_all(folder);
+  EXPECT_EQ(run.status, 3) << run;
+  ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
+  EXPECT_NE(run.err.find("comm-probe-mpi.so does not load"), std::string::npos) << run;
 }
 
 // The program alone, as it is copied to a machine: everything else works, and the line says what is

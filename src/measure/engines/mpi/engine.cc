@@ -233,7 +233,7 @@ core::Result<Run> run(const Plan& plan, const Progress& progress) {
   if (!sizes) return sizes.error();
   auto team = Team::join();
   if (!team) return team.error();
-  Watchdog watchdog(team->rank(), [&] { team->calls().abort(3); });
+  Watchdog watchdog({team->rank(), plan.patience}, [&] { team->calls().abort(3); });
   watchdog.enter("the first message to every rank");
   Session session(plan, *team, watchdog);
   progress("measuring messages between pairs of ranks");

@@ -2,25 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <chrono>
 
 namespace comm_probe::measure::mpi {
 namespace {
 
-// The longest call that a healthy machine makes: 8 GiB at 1 GB/s takes 8 s.
-constexpr std::chrono::seconds kLongest(60);
 constexpr std::chrono::seconds kAfterRankZero(5);
-
-std::chrono::seconds limit() {
-  const char* text = std::getenv("COMM_PROBE_MPI_TIMEOUT");
-  const int given = text == nullptr ? 0 : std::atoi(text);
-  return given > 0 ? std::chrono::seconds(given) : kLongest;
-}
 
 }  // namespace
 
-Watchdog::Watchdog(int rank, std::function<void()> end_all)
-    : rank_(rank), end_all_(std::move(end_all)), thread_([this] { watch(); }) {}
+Watchdog::Watchdog(Duty duty, std::function<void()> end_all)
+    : duty_(duty), end_all_(std::move(end_all)), thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -38,8 +30,8 @@ void Watchdog::enter(const std::string& what) {
 }
 
 void Watchdog::watch() {
-  const auto longest = limit();
-  const auto patience = longest + (rank_ == 0 ? std::chrono::seconds(0) : kAfterRankZero);
+  const std::chrono::duration<double> longest(duty_.patience.in_seconds());
+  const auto patience = longest + (duty_.rank == 0 ? std::chrono::seconds(0) : kAfterRankZero);
   std::uint64_t seen = ticks_.load();
   auto since = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
@@ -51,9 +43,9 @@ void Watchdog::watch() {
     }
     if (now - since < patience) continue;
     fmt::print(stderr,
-               "comm-probe: bench --backend mpi: rank {} has waited {} s in {}; another rank has "
-               "stopped or cannot be reached, all ranks are ended\n",
-               rank_, longest.count(), what_);
+               "comm-probe: bench --backend mpi: rank {} has waited {:.3g} s in {}; another rank "
+               "has stopped or cannot be reached, all ranks are ended (--timeout)\n",
+               duty_.rank, longest.count(), what_);
     end_all_();
     return;
   }

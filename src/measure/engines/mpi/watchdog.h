@@ -1,7 +1,7 @@
 // A rank that is stopped or lost makes the others wait without end: MPI has no time limit. A
-// watchdog ends them all, with one line, when a single call takes longer than `kLongest`.
+// watchdog ends them all, with one line, when a single call takes longer than its patience.
 //
-//   Watchdog watchdog(rank, [&] { calls.abort(3); });
+//   Watchdog watchdog({rank, plan.patience}, [&] { calls.abort(3); });
 //   watchdog.enter("all_reduce of 8 B");   // a new thing to wait for
 //   watchdog.tick();                       // after each call: it was finished
 #pragma once
@@ -13,13 +13,19 @@
 #include <string>
 #include <thread>
 
+#include "core/quantity.h"
+
 namespace comm_probe::measure::mpi {
 
 class Watchdog {
  public:
-  // COMM_PROBE_MPI_TIMEOUT (seconds) sets another limit than a minute. Rank 0 speaks first; the
-  // others wait a few seconds more, in case it is the one that stands still.
-  Watchdog(int rank, std::function<void()> end_all);
+  struct Duty {
+    int rank = 0;
+    core::Duration patience = core::Duration::from_seconds(60);
+  };
+  // Rank 0 speaks first; the others wait a few seconds more, in case it is the one that stands
+  // still.
+  Watchdog(Duty duty, std::function<void()> end_all);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -34,7 +40,7 @@ class Watchdog {
  private:
   void watch();
 
-  int rank_;
+  Duty duty_;
   std::function<void()> end_all_;
   std::atomic<std::uint64_t> ticks_ = 0;
   std::mutex mutex_ = {};
