@@ -75,7 +75,9 @@ Json device_json(const GpuDevice& device) {
           {"cpus", device.cpus},
           {"gpu_direct_rdma", device.gpu_direct},
           {"dma_buf", device.dma_buf},
-          {"dma_buf_error", text_or_null(device.dma_buf_error)}};
+          {"dma_buf_error", text_or_null(device.dma_buf_error)},
+          {"busy_percent", device.busy_percent ? Json(*device.busy_percent) : Json()},
+          {"processes", device.processes ? Json(*device.processes) : Json()}};
 }
 
 Json cost_json(const GpuCost& cost) {

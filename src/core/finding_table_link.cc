@@ -61,6 +61,8 @@ constexpr std::array kCaveats = {
                 "Others worked on the machine, or it changed its state, while a collective was "
                 "measured beside its ledger.",
                 "Stop other work, use cores that are not shared, run again."},
+    CaveatEntry{"link.gpu-busy", "A GPU worked for another process while its links were measured.",
+                "`nvidia-smi` names the process; end it or wait for it, then measure again."},
     CaveatEntry{"link.gpu-part-unmeasured",
                 "A part of the measurement of the GPUs failed; the others were measured.",
                 "Read the driver's error in the caveat; nvidia-smi shows whether others use the "

@@ -37,7 +37,6 @@ struct Worst {
   const GpuLink* link = nullptr;
   GpuCeiling ceiling = {};
   double share = 0;
-  int links = 0;
   core::Bandwidth most = {};
 };
 
@@ -49,7 +48,6 @@ Worst worst_of(const Line& line, const GpuLinks& links,
     const auto ceiling = ceiling_of(link, links, survey);
     if (!ceiling) continue;
     const double share = link.rate->value / ceiling->rate.value;
-    ++worst.links;
     worst.most = std::max(worst.most, link.rate->value);
     if (worst.link != nullptr && share >= worst.share) continue;
     worst.link = &link;
@@ -74,15 +72,14 @@ Check check_of(const Line& line, const GpuLinks& links,
     return {line.name, "at the rate of the links",
             is_measured(line, links) ? "no rate of the link is known" : "not measured",
             Outcome::kUndecided, "comm-probe link --only pcie,p2p"};
-  Check check{
-      line.name,
-      fmt::format("at least {} ({} of {})",
-                  core::format_bandwidth(worst.ceiling.rate.value * line.share),
-                  core::format_percent(line.share, 2), worst.ceiling.name),
-      fmt::format("{}{}", core::format_bandwidth(worst.link->rate->value),
-                  worst.links > 1 ? fmt::format(" to {}", core::format_bandwidth(worst.most))
-                                  : std::string()),
-      worst.share >= line.share ? Outcome::kPass : Outcome::kFail};
+  const std::string least = core::format_bandwidth(worst.link->rate->value);
+  const std::string most = core::format_bandwidth(worst.most);
+  Check check{line.name,
+              fmt::format("at least {} ({} of {})",
+                          core::format_bandwidth(worst.ceiling.rate.value * line.share),
+                          core::format_percent(line.share, 2), worst.ceiling.name),
+              least == most ? least : fmt::format("{} to {}", least, most),
+              worst.share >= line.share ? Outcome::kPass : Outcome::kFail};
   if (check.outcome == Outcome::kFail) check.why = "slowest: " + worst.link->name();
   return check;
 }

@@ -189,6 +189,22 @@ void put(const GpuLink& link, LinkMatrix& matrix) {
   if (is_mutual) matrix.cells[peer * columns + gpu] = value;
 }
 
+void judge_use(const GpuLinks& links, LinkJudgement& judgement) {
+  for (const measure::GpuDevice& device : links.devices) {
+    if (device.busy_percent.value_or(0) < kBusyPercent) continue;
+    const int processes = device.processes.value_or(0);
+    judgement.caveats.push_back(core::make_caveat(
+        "link.gpu-busy",
+        fmt::format("GPU {} alone: it was {} % busy for others before it was measured{}",
+                    device.index, *device.busy_percent,
+                    processes == 0
+                        ? std::string()
+                        : fmt::format(" ({} process{})", processes, processes == 1 ? "" : "es")),
+        "small operations wait for the others' time slices (2 ms each), large ones share the "
+        "bandwidth"));
+  }
+}
+
 }  // namespace
 
 std::optional<GpuCeiling> ceiling_of(const GpuLink& link, const GpuLinks& links,
@@ -222,6 +238,7 @@ curve::LinkTest link_test_of(const GpuLinks& links) {
 LinkJudgement judge_gpu_links(const GpuLinks& links, const std::optional<Survey>& survey) {
   LinkJudgement judgement;
   judgement.caveats = links.caveats;
+  judge_use(links, judgement);
   for (const GpuLink& link : links.links) judge_ceiling(link, links, survey, judgement);
   Judgement like_nvbandwidth = judge_link_test(link_test_of(links), {});
   judgement.findings.insert(judgement.findings.end(), like_nvbandwidth.findings.begin(),

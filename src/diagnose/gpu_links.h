@@ -38,6 +38,9 @@ inline constexpr double kBelowSlot = 0.75;
 // GB/s); golden G2-08 has 0.8 for PCIe.
 inline constexpr double kBelowLinks = 0.7;
 
+// Above this a GPU was at work for somebody else: NVML shows 0 for one that is left alone.
+inline constexpr int kBusyPercent = 10;
+
 // The same figures as nvbandwidth would have printed them: a matrix per kind, in GB/s and us.
 curve::LinkTest link_test_of(const measure::GpuLinks& links);
 

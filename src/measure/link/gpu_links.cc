@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "core/finding_table.h"
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
 #include "measure/link/nearness.h"
 #include "model/fit.h"
+#include "topology/readers/nvml.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -80,6 +83,32 @@ std::vector<GpuPeer> peers_of(const std::vector<cuda::Context>& contexts) {
                        static_cast<int>(&to - contexts.data()), direct != 0, atomics != 0});
     }
   return peers;
+}
+
+bool is_any_busy(const std::vector<topology::GpuFacts>& gpus) {
+  return std::any_of(gpus.begin(), gpus.end(), [](const topology::GpuFacts& gpu) {
+    return gpu.busy_percent.value_or(0) > 0;
+  });
+}
+
+// What the GPUs do before this process gives them work.
+std::vector<topology::GpuFacts> use_by_others() {
+  auto facts = topology::read_nvml();
+  if (!facts) return {};
+  if (!is_any_busy(facts->gpus)) return facts->gpus;
+  // the driver looks back up to a second: what was, may have ended
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  facts = topology::read_nvml();
+  if (!facts) return {};
+  return facts->gpus;
+}
+
+void add_use(const std::vector<topology::GpuFacts>& gpus, GpuDevice& device) {
+  for (const topology::GpuFacts& gpu : gpus) {
+    if (gpu.bus_id != topology::normal_bus_id(device.bus_id)) continue;
+    device.busy_percent = gpu.busy_percent;
+    device.processes = gpu.processes;
+  }
 }
 
 Result<std::vector<cuda::Context>> open_all() {
@@ -155,6 +184,7 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
     plan.samples = std::min(plan.samples, 3);
   }
   auto second_process = IpcPeer::start();
+  const auto use = use_by_others();
   auto contexts = open_all();
   if (!contexts) return contexts.error();
   const auto largest = largest_copy(host, plan, *contexts);
@@ -162,6 +192,7 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   GpuLinks found;
   found.driver = cuda::driver().version_text();
   for (const cuda::Context& context : *contexts) found.devices.push_back(describe(context, host));
+  for (GpuDevice& device : found.devices) add_use(use, device);
   found.peers = peers_of(*contexts);
   GpuBench bench{plan, progress, *contexts, *largest, found};
   Nearness nearness;

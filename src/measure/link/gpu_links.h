@@ -96,6 +96,9 @@ struct GpuDevice {
   bool gpu_direct = false;     // the driver's attribute
   bool dma_buf = false;        // a file descriptor for a piece of its memory was really had
   std::string dma_buf_error = {};
+  // Before anything was measured: by others.
+  std::optional<int> busy_percent = {};
+  std::optional<int> processes = {};
 };
 
 // Whether the first GPU may use the memory of the second directly.

@@ -32,6 +32,11 @@ struct FabricInfo {  // nvmlGpuFabricInfo_t
   unsigned char state;
 };
 
+struct Utilization {  // nvmlUtilization_t
+  unsigned gpu;
+  unsigned memory;
+};
+
 constexpr int kMostGpus = 1024;
 constexpr int kMostLinks = 18;
 
@@ -52,6 +57,8 @@ struct Nvml {
   Status (*link_remote_kind)(Device, unsigned, int*) = nullptr;
   Status (*peer_status)(Device, Device, int, int*) = nullptr;
   Status (*fabric)(Device, FabricInfo*) = nullptr;
+  Status (*utilization)(Device, Utilization*) = nullptr;
+  Status (*processes)(Device, unsigned*, void*) = nullptr;
 };
 
 template <class Function>
@@ -67,6 +74,8 @@ bool load(void* library, Nvml& nvml) {
   find(library, "nvmlDeviceGetNvLinkRemoteDeviceType", nvml.link_remote_kind);
   find(library, "nvmlDeviceGetP2PStatus", nvml.peer_status);
   find(library, "nvmlDeviceGetGpuFabricInfo", nvml.fabric);
+  find(library, "nvmlDeviceGetUtilizationRates", nvml.utilization);
+  find(library, "nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes);
   return find(library, "nvmlInit_v2", nvml.init) && find(library, "nvmlShutdown", nvml.shutdown) &&
          find(library, "nvmlErrorString", nvml.error_text) &&
          find(library, "nvmlDeviceGetCount_v2", nvml.count) &&
@@ -90,6 +99,18 @@ std::string fabric_state(const Nvml& nvml, Device device) {
   return info.state < kStates.size() ? kStates[info.state] : "";
 }
 
+void read_use(const Nvml& nvml, Device device, GpuFacts& gpu) {
+  Utilization use = {};
+  if (nvml.utilization != nullptr && nvml.utilization(device, &use) == kSuccess)
+    gpu.busy_percent = static_cast<int>(std::min(use.gpu, 100u));
+  constexpr Status kInsufficientSize = 7;  // with room for none: the count is set
+  unsigned count = 0;
+  if (nvml.processes == nullptr) return;
+  const Status status = nvml.processes(device, &count, nullptr);
+  if (status == kSuccess || status == kInsufficientSize)
+    gpu.processes = static_cast<int>(std::min(count, 100'000u));
+}
+
 GpuFacts gpu_facts(const Nvml& nvml, int index, Device device) {
   GpuFacts gpu{.index = index};
   PciInfo pci = {};
@@ -102,6 +123,7 @@ GpuFacts gpu_facts(const Nvml& nvml, int index, Device device) {
   int minor = 0;
   if (nvml.capability(device, &major, &minor) == kSuccess) gpu.sm = 10 * major + minor;
   gpu.fabric_state = fabric_state(nvml, device);
+  read_use(nvml, device, gpu);
   gpu.from = evidence(fmt::format("GPU {} {}", index, gpu.bus_id));
   return gpu;
 }

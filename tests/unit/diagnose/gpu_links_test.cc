@@ -120,6 +120,19 @@ TEST(GpuLinks, OneSlowHostLinkAmongFourIsFound) {
   EXPECT_EQ(judgement.findings[0].id, "curve.host-link-slow");
 }
 
+// On 2026-11-30 another job ran on GPU 0: copies of 16 bytes took 2.388 ms instead of 7 us.
+TEST(GpuLinks, WorkOfOthersIsACaveat) {
+  GpuLinks links = of({from_host(55.2)});
+  links.devices[0].busy_percent = 100;
+  links.devices[0].processes = 1;
+  const auto judgement = judge_gpu_links(links, machine());
+  ASSERT_EQ(judgement.caveats.size(), 1u);
+  EXPECT_EQ(judgement.caveats[0].id, "link.gpu-busy");
+  EXPECT_THAT(judgement.caveats[0].missing, testing::HasSubstr("100 % busy"));
+  links.devices[0].busy_percent = 0;
+  EXPECT_TRUE(judge_gpu_links(links, machine()).caveats.empty());
+}
+
 TEST(GpuAcceptance, LinesAreDecidedByTheWorstLink) {
   const auto checks =
       gpu_acceptance(of({from_host(55.4, GpuLinkKind::kHostToDevice), from_host(30)}), machine());

@@ -14,6 +14,10 @@ TEST(Nvml, ThreeGpus) {
   EXPECT_EQ(facts->gpus[1].bus_id, "0000:23:00.0");
   EXPECT_EQ(facts->gpus[1].sm, 90);
   EXPECT_EQ(facts->gpus[1].name, "NVIDIA H100");
+  EXPECT_EQ(facts->gpus[0].busy_percent, 100);
+  EXPECT_EQ(facts->gpus[0].processes, 2);
+  EXPECT_EQ(facts->gpus[1].busy_percent, 0);
+  EXPECT_EQ(facts->gpus[1].processes, 0);
   ASSERT_EQ(facts->nvlinks.size(), 36U);
   int inactive = 0;
   for (const NvlinkState& link : facts->nvlinks) {

@@ -42,6 +42,14 @@ int nvmlDeviceGetNvLinkState(void* device, unsigned link, int* active) {
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void*, unsigned, PciInfo* info) {
   return std::strcpy(info->bus_id, "FFFFFFFF:FFFF:FF.0"), 0;
 }
+int nvmlDeviceGetUtilizationRates(void* device, unsigned* gpu_and_memory) {
+  gpu_and_memory[0] = index_of(device) == 0 ? 100 : 0;
+  return gpu_and_memory[1] = 0, 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void*) {
+  *count = index_of(device) == 0 ? 2 : 0;
+  return *count == 0 ? 0 : 7;  // insufficient size
+}
 int nvmlDeviceGetP2PStatus(void* a, void* b, int, int* status) {
   *status = index_of(a) == 2 || index_of(b) == 2 ? 5 : 0;
   return 0;
