@@ -65,11 +65,9 @@ struct PciFunction {
 struct GpuFacts {
   int index = 0;  // as NVML and nvidia-smi count
   std::string bus_id = {};
-  std::string name = {};                 // "NVIDIA H200"
-  std::optional<int> sm = {};            // 90 = 9.0
-  std::string fabric_state = {};         // "completed", "in progress"; empty where there is none
-  std::optional<int> busy_percent = {};  // of the last second or less, as the driver counts
-  std::optional<int> processes = {};     // that compute on it, as far as they are shown
+  std::string name = {};          // "NVIDIA H200"
+  std::optional<int> sm = {};     // 90 = 9.0
+  std::string fabric_state = {};  // "completed", "in progress"; empty where there is none
   core::Evidence from = {};
 };
 

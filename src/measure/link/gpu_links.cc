@@ -85,26 +85,20 @@ std::vector<GpuPeer> peers_of(const std::vector<cuda::Context>& contexts) {
   return peers;
 }
 
-bool is_any_busy(const std::vector<topology::GpuFacts>& gpus) {
-  return std::any_of(gpus.begin(), gpus.end(), [](const topology::GpuFacts& gpu) {
+// What the GPUs do before this process gives them work.
+std::vector<topology::GpuUse> use_by_others() {
+  const auto use = topology::read_gpu_use();
+  const bool is_any_busy = std::any_of(use.begin(), use.end(), [](const topology::GpuUse& gpu) {
     return gpu.busy_percent.value_or(0) > 0;
   });
-}
-
-// What the GPUs do before this process gives them work.
-std::vector<topology::GpuFacts> use_by_others() {
-  auto facts = topology::read_nvml();
-  if (!facts) return {};
-  if (!is_any_busy(facts->gpus)) return facts->gpus;
+  if (!is_any_busy) return use;
   // the driver looks back up to a second: what was, may have ended
   std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-  facts = topology::read_nvml();
-  if (!facts) return {};
-  return facts->gpus;
+  return topology::read_gpu_use();
 }
 
-void add_use(const std::vector<topology::GpuFacts>& gpus, GpuDevice& device) {
-  for (const topology::GpuFacts& gpu : gpus) {
+void add_use(const std::vector<topology::GpuUse>& use, GpuDevice& device) {
+  for (const topology::GpuUse& gpu : use) {
     if (gpu.bus_id != topology::normal_bus_id(device.bus_id)) continue;
     device.busy_percent = gpu.busy_percent;
     device.processes = gpu.processes;

@@ -99,16 +99,21 @@ std::string fabric_state(const Nvml& nvml, Device device) {
   return info.state < kStates.size() ? kStates[info.state] : "";
 }
 
-void read_use(const Nvml& nvml, Device device, GpuFacts& gpu) {
+GpuUse use_of(const Nvml& nvml, Device device) {
+  GpuUse gpu;
+  PciInfo pci = {};
+  if (nvml.pci_info(device, &pci) == kSuccess)
+    gpu.bus_id = normal_bus_id(text_of(pci.bus_id.data(), pci.bus_id.size()));
   Utilization use = {};
   if (nvml.utilization != nullptr && nvml.utilization(device, &use) == kSuccess)
     gpu.busy_percent = static_cast<int>(std::min(use.gpu, 100u));
   constexpr Status kInsufficientSize = 7;  // with room for none: the count is set
   unsigned count = 0;
-  if (nvml.processes == nullptr) return;
+  if (nvml.processes == nullptr) return gpu;
   const Status status = nvml.processes(device, &count, nullptr);
   if (status == kSuccess || status == kInsufficientSize)
     gpu.processes = static_cast<int>(std::min(count, 100'000u));
+  return gpu;
 }
 
 GpuFacts gpu_facts(const Nvml& nvml, int index, Device device) {
@@ -123,7 +128,6 @@ GpuFacts gpu_facts(const Nvml& nvml, int index, Device device) {
   int minor = 0;
   if (nvml.capability(device, &major, &minor) == kSuccess) gpu.sm = 10 * major + minor;
   gpu.fabric_state = fabric_state(nvml, device);
-  read_use(nvml, device, gpu);
   gpu.from = evidence(fmt::format("GPU {} {}", index, gpu.bus_id));
   return gpu;
 }
@@ -235,6 +239,21 @@ core::Result<HostFacts> read_nvml(const char* library) {
     facts = read_all(nvml, static_cast<int>(std::min<unsigned>(count, kMostGpus)));
   nvml.shutdown();
   return facts;
+}
+
+std::vector<GpuUse> read_gpu_use(const char* library) {
+  const std::unique_ptr<void, int (*)(void*)> handle(dlopen(library, RTLD_NOW | RTLD_LOCAL),
+                                                     dlclose);
+  Nvml nvml;
+  std::vector<GpuUse> use;
+  if (!handle || !load(handle.get(), nvml) || nvml.init() != kSuccess) return use;
+  unsigned count = 0;
+  if (nvml.count(&count) != kSuccess) count = 0;
+  for (unsigned i = 0; i < std::min<unsigned>(count, kMostGpus); ++i)
+    if (Device device = nullptr; nvml.handle(i, &device) == kSuccess)
+      use.push_back(use_of(nvml, device));
+  nvml.shutdown();
+  return use;
 }
 
 }  // namespace comm_probe::topology

@@ -7,6 +7,10 @@
 //   H200 in a virtual machine: GPU 0, 0000:00:06.0, sm 90, no active NVLink, no pair
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "core/result.h"
 #include "topology/host_facts.h"
 
@@ -15,5 +19,14 @@ namespace comm_probe::topology {
 // GPUs, NVLinks and peers. Fails with kMissing where there is no library, no driver or no GPU that
 // this process may see. `library` is the file to load, for tests.
 core::Result<HostFacts> read_nvml(const char* library = "libnvidia-ml.so.1");
+
+// What a GPU does just now.
+struct GpuUse {
+  std::string bus_id = {};
+  std::optional<int> busy_percent = {};  // of the last second or less, as the driver counts
+  std::optional<int> processes = {};     // that compute on it, as far as they are shown
+};
+// In NVML's order; empty where there is no NVML.
+std::vector<GpuUse> read_gpu_use(const char* library = "libnvidia-ml.so.1");
 
 }  // namespace comm_probe::topology

@@ -14,10 +14,6 @@ TEST(Nvml, ThreeGpus) {
   EXPECT_EQ(facts->gpus[1].bus_id, "0000:23:00.0");
   EXPECT_EQ(facts->gpus[1].sm, 90);
   EXPECT_EQ(facts->gpus[1].name, "NVIDIA H100");
-  EXPECT_EQ(facts->gpus[0].busy_percent, 100);
-  EXPECT_EQ(facts->gpus[0].processes, 2);
-  EXPECT_EQ(facts->gpus[1].busy_percent, 0);
-  EXPECT_EQ(facts->gpus[1].processes, 0);
   ASSERT_EQ(facts->nvlinks.size(), 36U);
   int inactive = 0;
   for (const NvlinkState& link : facts->nvlinks) {
@@ -30,6 +26,17 @@ TEST(Nvml, ThreeGpus) {
   for (const PeerStatus& peer : facts->peers) refused += peer.status == "OK" ? 0 : 1;
   EXPECT_EQ(facts->peers.size(), 12U);  // six ordered pairs, read and write
   EXPECT_EQ(refused, 8);
+}
+
+TEST(Nvml, WhatGpusDoJustNow) {
+  const auto use = read_gpu_use(COMM_PROBE_FAKE_NVML);
+  ASSERT_EQ(use.size(), 3U);
+  EXPECT_EQ(use[0].bus_id, "0000:13:00.0");
+  EXPECT_EQ(use[0].busy_percent, 100);
+  EXPECT_EQ(use[0].processes, 2);
+  EXPECT_EQ(use[1].busy_percent, 0);
+  EXPECT_EQ(use[1].processes, 0);
+  EXPECT_TRUE(read_gpu_use("libno-such-driver.so.1").empty());
 }
 
 TEST(Nvml, AbsentOrOtherLibrary) {
