@@ -175,6 +175,11 @@ void add_choices(core::Document& document, const BenchChoices& choices) {
   if (const auto error = add_log_plan(document, choices.log, *choices.request))
     document.caveats.push_back(core::make_caveat("log.not-planned", error->one_line(),
                                                  "NCCL's decisions stand without a plan"));
+  // The topology is that of this very run; what helps is to look at the whole log.
+  for (core::Finding& finding : document.findings)
+    if (finding.id == "log.plan-differs")
+      finding.next = {
+          "again with --keep DIR, then comm-probe log DIR/rank*.log --topo DIR/topology.xml"};
 }
 
 }  // namespace comm_probe::cli
