@@ -86,7 +86,8 @@ void BenchRequest::add_to(CLI::App& app) {
                            ->type_name("N");
   app.add_option("-w,--warmup_iters", plan_.warmup, "calls before the first sample")
       ->capture_default_str();
-  app.add_option("-c,--check", check_, "0: results are not checked; N: of N calls (cuda), 1 else")
+  app.add_option("-c,--check", check_,
+                 "0: results are not checked; N: those of N calls are (cuda), each on other data")
       ->capture_default_str();
   gpus_option_ = app.add_option("-g,--ngpus", gpus_, "ranks per thread: ranks = -t x -g");
   threads_option_ = app.add_option("-t,--nthreads", threads_, "see -g");
