@@ -25,16 +25,20 @@ struct RandomDelay {
   }
 };
 
-// Elements that this thread handles, in the mapping of the algorithm: one part for one-shot, a
-// slice for each rank else.
+// Elements of the packs that this block handles, in the mapping of the algorithm (one part for
+// one-shot, a slice for each rank else), spread over its threads.
 template <class T, class Visit>
-__device__ void for_own_elements(const AllReduceCall& call, int parts, Visit visit) {
+__device__ void for_block_elements(const AllReduceCall& call, int parts, Visit visit) {
   const Slices<T> slices(call.count, parts);
-  for (int part = 0; part < parts; ++part)
-    for_own<T>(slices.span(part), [&](std::uint64_t at, auto how_many) {
+  const std::uint64_t at_a_time = std::uint64_t{blockDim.x} * kPerPack<T>;
+  for (int part = 0; part < parts; ++part) {
+    const std::uint64_t end = slices.begin(part + 1);
+    for (std::uint64_t begin = slices.begin(part) + blockIdx.x * at_a_time; begin < end;
+         begin += gridDim.x * at_a_time)
 #pragma unroll 1
-      for (int i = 0; i < how_many.value; ++i) visit(at + i);
-    });
+      for (std::uint64_t i = threadIdx.x; i < at_a_time && begin + i < end; i += blockDim.x)
+        visit(begin + i);
+  }
 }
 
 template <class T, class Reduce>
@@ -48,13 +52,16 @@ __device__ void stress(const AllReduceCall& call, const StressOrder& order, int 
   unsigned long long own = 0;
   for (std::uint32_t round = 0; round < order.rounds; ++round) {
     const CheckOrder known = {order.first_seed + round, order.is_ring};
-    for_own_elements<T>(call, parts, [&](std::uint64_t index) {
+    for_block_elements<T>(call, parts, [&](std::uint64_t index) {
       send[index] = input_of<T>(known.seed, rank, index);
     });
+    __syncthreads();
     if (!reduce(block, rank)) break;
-    for_own_elements<T>(call, parts, [&](std::uint64_t index) {
+    __syncthreads();
+    for_block_elements<T>(call, parts, [&](std::uint64_t index) {
       own += is_right<T>(call, known, index, widened(recv[index])) ? 0 : 1;
     });
+    __syncthreads();
   }
   if (own != 0) atomicAdd(wrong, own);
   block.leave();
