@@ -1,8 +1,6 @@
 // What the host pays to start work on a GPU, and what the GPU pays between two pieces of it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
 
@@ -17,8 +15,6 @@ using cuda::Stream;
 // Blocks of well below a millisecond: a median over more of them is steady.
 constexpr int kSamplesFactor = 9;
 constexpr double kWarmUpSeconds = 0.2;
-constexpr int kStreams = 8;
-constexpr int kSamplesOfStream = 3;
 constexpr int kAtOnce = 200;  // fewer than a held stream takes
 constexpr int kOneByOne = 100;
 constexpr int kKernelsInGraph = 64;
@@ -123,9 +119,9 @@ Result<bool> time_launches(Launches& launches) {
                         return launches.stream.synchronize();
                       });
   if (done)
-    done = time_on_gpu(launches,
-                       {"kernel after kernel", "GPU, empty kernels, fastest stream", kAtOnce},
-                       [&] { return repeat(kAtOnce, one); });
+    done =
+        time_on_gpu(launches, {"kernel after kernel", "GPU, empty kernels in a row, each", kAtOnce},
+                    [&] { return repeat(kAtOnce, one); });
   return done;
 }
 
@@ -227,34 +223,6 @@ Result<Launches> prepare(GpuBench& bench, int gpu) {
       *empty};
 }
 
-// Streams of one process differ: 1.45 to 1.65 us from kernel to kernel on an H200, each the same
-// every time. The fastest of some agrees between processes.
-Result<bool> choose_streams(Launches& launches) {
-  struct Candidate {
-    Stream stream;
-    double seconds;
-  };
-  std::vector<Candidate> candidates;
-  for (int i = 0; i < kStreams; ++i) {
-    auto stream = Stream::make();
-    if (!stream) return stream.error();
-    const auto seconds = sampled(kSamplesOfStream, [&]() -> Result<double> {
-      const auto time = launches.timer.time(*stream, [&] {
-        return repeat(kAtOnce, [&] { return launch_empty(launches, *stream); });
-      });
-      if (!time) return time.error();
-      return time->in_seconds();
-    });
-    if (!seconds) return seconds.error();
-    candidates.push_back({std::move(*stream), seconds->median});
-  }
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
-  launches.stream = std::move(candidates[0].stream);
-  launches.second = std::move(candidates[1].stream);
-  return true;
-}
-
 }  // namespace
 
 Result<bool> measure_launches(GpuBench& bench, int gpu) {
@@ -262,7 +230,6 @@ Result<bool> measure_launches(GpuBench& bench, int gpu) {
   auto launches = prepare(bench, gpu);
   if (!launches) return launches.error();
   auto done = warm_up(*launches);
-  if (done) done = choose_streams(*launches);
   if (done) done = time_launches(*launches);
   if (done) done = time_graphs(*launches);
   if (done) done = time_events(*launches);
