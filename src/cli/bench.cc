@@ -121,7 +121,7 @@ core::Result<Run> measured_locally(const Shell& shell, measure::Plan plan) {
 
 core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
                            const measure::Plan& plan) {
-  if (const auto possible = engine.check(plan); !possible) return possible.error();
+  if (const auto possible = check_usable(engine, plan); !possible) return possible.error();
   const InterruptNotice notice("bench");
   if (engine.name == std::string_view("local")) {
     // Each of them would measure ranks of its own, all at the same time.

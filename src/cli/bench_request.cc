@@ -44,10 +44,12 @@ core::Result<measure::Reduction> parse_reduction(const std::string& name) {
 core::Result<model::Algorithm> parse_algorithm(const std::string& name, model::Op op,
                                                const measure::Engine& engine) {
   const std::vector<model::Algorithm> known = engine.algorithms(op);
-  if (known.empty())
-    return input_error(fmt::format("--algo {}: {} has no {} of its own to choose from", name,
-                                   engine.name, model::op_name(op)));
-  if (const auto algorithm = model::algorithm_from_name(name)) return *algorithm;
+  const auto algorithm = model::algorithm_from_name(name);
+  if (known.empty() && algorithm)
+    return input_error(fmt::format("--algo {}: the {} engine takes no algorithm for {}", name,
+                                   engine.name, model::op_name(op)),
+                       "leave --algo out");
+  if (algorithm) return *algorithm;
   auto names = names_of(known, model::algorithm_name);
   names.emplace_back("auto");
   return core::input_error(core::unknown_word("algorithm", name, names));
@@ -59,6 +61,14 @@ constexpr std::array<std::string_view, 5> kBackends = {"local", "mpi", "nccl", "
 core::Result<bool> check_range(const char* flag, int value, int low, int high) {
   if (value >= low && value <= high) return true;
   return input_error(fmt::format("{} {} is outside {} to {}", flag, value, low, high));
+}
+
+// "cuda or nccl"
+std::string engines_with(bool measure::Takes::*taken) {
+  std::string names;
+  for (const measure::Engine& engine : measure::engines())
+    if (engine.takes.*taken) names += (names.empty() ? "" : " or ") + std::string(engine.name);
+  return names;
 }
 
 std::string backends_help() {
@@ -110,12 +120,14 @@ void BenchRequest::add_to(CLI::App& app) {
   app.add_option("--one-gpu-ranks", one_gpu_ranks_,
                  "N ranks share one GPU (nccl): decisions and faults are real, times mean nothing")
       ->type_name("N");
-  add_choice(app, "--verb", verb_, "one-sided operation of send_recv (ucx)", {"put", "get"});
-  app.add_option("--keep", plan_.keep,
-                 "leave NCCL's logs, topology and graphs in this folder (nccl)")
-      ->type_name("DIR");
-  add_duration(app, "--timeout", plan_.patience,
-               "end the run where nothing moves for so long (nccl, mpi; default: 60s)");
+  verb_option_ =
+      add_choice(app, "--verb", verb_, "one-sided operation of send_recv (ucx)", {"put", "get"});
+  keep_option_ = app.add_option("--keep", plan_.keep,
+                                "leave NCCL's logs, topology and graphs in this folder (nccl)")
+                     ->type_name("DIR");
+  timeout_option_ =
+      add_duration(app, "--timeout", plan_.patience,
+                   "end the run where nothing moves for so long (nccl, mpi; default: 60s)");
   app.add_option("--algo", algorithm_,
                  "ring, tree, double-tree, recursive-doubling, one-shot, two-shot, direct; auto = "
                  "by the ledger of this machine, or what the library does (mpi)")
@@ -132,11 +144,26 @@ core::Result<const measure::Engine*> BenchRequest::engine() const {
                     backend_),
         "--backend local measures between processes of this machine");
   }
-  if (auto missing = engine->missing()) {
-    missing->message = fmt::format("bench --backend {}: {}", backend_, missing->message);
-    return *missing;
-  }
   return engine;
+}
+
+core::Result<bool> BenchRequest::only_its_flags(const measure::Engine& engine) const {
+  struct Flag {
+    const char* name;
+    bool is_given;
+    bool measure::Takes::*taken;
+  };
+  using measure::Takes;
+  for (const Flag& flag : {Flag{"-G", plan_.graph_launches != 0, &Takes::graph},
+                           Flag{"-R", registers_ != 0, &Takes::registration},
+                           Flag{"--one-gpu-ranks", one_gpu_ranks_ != 0, &Takes::one_gpu_ranks},
+                           Flag{"--keep", keep_option_->count() > 0, &Takes::keep},
+                           Flag{"--timeout", timeout_option_->count() > 0, &Takes::timeout},
+                           Flag{"--verb", verb_option_->count() > 0, &Takes::verb}})
+    if (flag.is_given && !(engine.takes.*flag.taken))
+      return input_error(fmt::format("bench --backend {}: {} needs --backend {}", engine.name,
+                                     flag.name, engines_with(flag.taken)));
+  return true;
 }
 
 core::Result<int> BenchRequest::ranks(const measure::Engine& engine) const {
@@ -162,6 +189,7 @@ core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) co
   if (!element) return element.error();
   const auto reduction = parse_reduction(reduction_);
   if (!reduction) return reduction.error();
+  if (const auto fine = only_its_flags(engine); !fine) return fine.error();
   const auto ranks = this->ranks(engine);
   if (!ranks) return ranks.error();
   struct Range {
@@ -196,6 +224,18 @@ core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) co
   plan.average = static_cast<measure::RankAverage>(average_);
   if (plan.step.count() > 0) plan.factor = 0;
   return plan;
+}
+
+core::Result<bool> check_usable(const measure::Engine& engine, const measure::Plan& plan) {
+  auto missing = engine.missing();
+  if (missing)
+    missing->message = fmt::format("bench --backend {}: {}", engine.name, missing->message);
+  // Without its launcher an engine does not know its ranks: that comes first.
+  if (missing && missing->code == core::ErrorCode::kInput) return *missing;
+  const auto possible = engine.check(plan);
+  const bool is_bad_usage = !possible && possible.error().code == core::ErrorCode::kInput;
+  if (missing && !is_bad_usage) return *missing;
+  return possible;
 }
 
 }  // namespace comm_probe::cli

@@ -20,6 +20,16 @@ namespace comm_probe::measure {
 // Called with what is measured next.
 using Progress = std::function<void(const std::string&)>;
 
+// Flags that mean something to some engines only; another one refuses them.
+struct Takes {
+  bool graph = false;          // -G
+  bool registration = false;   // -R
+  bool one_gpu_ranks = false;  // --one-gpu-ranks
+  bool keep = false;           // --keep
+  bool timeout = false;        // --timeout
+  bool verb = false;           // --verb
+};
+
 struct Engine {
   const char* name;
   const char* what;  // what moves the bytes, in a few words for the help
@@ -29,9 +39,11 @@ struct Engine {
   int (*usual_ranks)();
   // The algorithms of its own for an operation; none where the library chooses.
   std::vector<model::Algorithm> (*algorithms)(model::Op op);
-  // What `run` would refuse, found without running anything.
+  // What `run` would refuse, found without running anything. Bad usage is found where the engine
+  // itself is missing, too.
   core::Result<bool> (*check)(const Plan& plan);
   core::Result<Run> (*run)(const Plan& plan, const Progress& progress);
+  Takes takes = {};
 };
 
 const std::vector<Engine>& engines();

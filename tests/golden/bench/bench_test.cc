@@ -104,6 +104,50 @@ TEST(Bench, RefusesInOneLine) {
   }
 }
 
+// A flag that an engine lacks is never accepted and ignored.
+TEST(Bench, RefusesFlagsOfOtherEngines) {
+  struct Try {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  for (const std::string backend : {"local", "mpi", "ucx", "cuda"})
+    for (const Try& tried : {Try{{"-G", "3"}, "-G needs --backend cuda or nccl"},
+                             Try{{"-R", "1"}, "-R needs --backend nccl"},
+                             Try{{"--one-gpu-ranks", "2"}, "--one-gpu-ranks needs --backend nccl"},
+                             Try{{"--keep", "x"}, "--keep needs --backend nccl"},
+                             Try{{"--timeout", "1s"}, "--timeout needs --backend mpi or nccl"},
+                             Try{{"--verb", "get"}, "--verb needs --backend ucx"}}) {
+      const bool is_its_own = tried.says.find(backend) != std::string::npos;
+      if (is_its_own) continue;
+      const BinaryRun run = run_binary(with(
+          {"bench", "send_recv", "--backend", backend, "-b", "8", "-e", "8"}, tried.arguments));
+      EXPECT_EQ(run.status, 2) << run;
+      EXPECT_EQ(run.out, "") << run;
+      EXPECT_NE(run.err.find("bench --backend " + backend + ": " + tried.says), std::string::npos)
+          << run;
+    }
+}
+
+// What is wrong with the question is said before what is missing on the machine.
+TEST(Bench, BadUsageIsTheSameWithoutTheLibrary) {
+  const std::vector<Refusal> refusals = {
+      {{"all_reduce", "--backend", "cuda", "--algo", "tree"}, 2, "has no tree all_reduce"},
+      {{"all_reduce", "--backend", "cuda", "-d", "int32"}, 2, "not int32"},
+      {{"all_gather", "--backend", "cuda"}, 2, "has all_reduce, not all_gather"},
+      {{"all_reduce", "--backend", "cuda", "--ranks", "9"}, 2, "--ranks 9 is outside 2..8"},
+      {{"all_reduce", "--backend", "nccl", "-g", "0"}, 2, "-g 0 is outside"},
+      {{"all_reduce", "--backend", "nccl", "--ranks", "2", "-r", "2"}, 2, "-r 2 is no rank of 2"},
+      {{"all_reduce", "--backend", "nccl", "--algo", "ring"}, 2, "the nccl engine takes no algo"},
+      {{"all_reduce", "--backend", "ucx"}, 2, "has no all_reduce"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const BinaryRun run = run_binary(with({"bench"}, refusal.arguments));
+    EXPECT_EQ(run.status, refusal.status) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+    EXPECT_NE(run.err.find(refusal.says), std::string::npos) << run;
+  }
+}
+
 // The first child of the program, as soon as there is one, is killed.
 TEST(Bench, AKilledRankIsNamedAndTheRunEnds) {
   const BinaryRun run = run_shell(

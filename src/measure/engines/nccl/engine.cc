@@ -171,8 +171,15 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
 }  // namespace
 
 Engine engine() {
-  return {"nccl", "the NCCL that is installed, on GPUs", missing, usual_ranks, no_algorithms, check,
-          run};
+  return {
+      "nccl",
+      "the NCCL that is installed, on GPUs",
+      missing,
+      usual_ranks,
+      no_algorithms,
+      check,
+      run,
+      {.graph = true, .registration = true, .one_gpu_ranks = true, .keep = true, .timeout = true}};
 }
 
 }  // namespace comm_probe::measure::nccl
