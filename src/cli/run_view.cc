@@ -344,6 +344,9 @@ core::Document run_document(const RunFacts& facts) {
   if (facts.is_acceptance) {
     const auto checks = all_checks(facts);
     document.result["accept"] = accept_json(checks);
+    document.verdict = diagnose::acceptance_verdict(checks) + "; " + document.verdict;
+    for (core::Finding& finding : diagnose::acceptance_findings(checks))
+      document.findings.push_back(std::move(finding));
     for (core::Caveat& caveat : diagnose::acceptance_caveats(checks))
       document.caveats.push_back(std::move(caveat));
     document.body = {core::Heading{"Acceptance"}, accept_table(checks)};

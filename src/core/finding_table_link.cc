@@ -6,6 +6,12 @@ namespace comm_probe::core {
 namespace {
 
 constexpr std::array kFindings = {
+    FindingEntry{"link.accept-failed", Severity::kWarning, Layer::kHardware,
+                 "A line of the acceptance list (`run --accept`) fails: the machine is refused.",
+                 "The hardware or its set-up does not reach what was computed for this host; the "
+                 "evidence names each line with what was expected and found.",
+                 "Mend what the line names; `comm-probe topo check` and `comm-probe link` show "
+                 "it in detail. Then repeat `comm-probe run --accept`."},
     FindingEntry{
         "link.cpu-quota", Severity::kWarning, Layer::kHardware,
         "The cgroup grants less CPU time than the CPUs that this process may run on.",

@@ -276,6 +276,10 @@ ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& ref
   if (choice.expectation)
     choice.expectation->nodes_by_name =
         !reference.nodes && curve.nodes_from == curve::KnownFrom::kFileName;
+  // A forced ring or tree adds nothing in the switch.
+  const std::string forced = forced_algorithm(curve);
+  if (choice.expectation && !forced.empty() && forced.find("NVLS") == std::string::npos)
+    drop_switch_adding(*choice.expectation);
   if (choice.expectation && !choice.expectation->is_priced)
     choice.caveats.push_back(not_priced(curve));
   return choice;

@@ -22,10 +22,14 @@ constexpr std::array kBands = {
     Band{PathClass::kNicPeer, "network, peer to peer", 0.45, 0.96,
          "send_recv and all_to_all between nodes, RDMA: few channels per peer",
          "public curves of healthy pairs: send_recv 0.50-0.79, all_to_all 0.76-0.90 of the NIC"},
-    Band{PathClass::kNvswitchReducing, "NVSwitch", 350.0 / 450, 480.0 / 450,
-         "NVLink 4 and later behind NVSwitch, which can add in the switch",
-         "healthy nodes reach 350-480 GB/s of 450 GB/s"},
-    Band{PathClass::kNvlink, "NVLink", 220.0 / 300, 280.0 / 300, "NVLink 3 and older, and meshes",
+    Band{PathClass::kNvswitchReducing, "NVSwitch, NVLS", 350.0 / 450, 480.0 / 450,
+         "8 GPUs and more, NVLink 4 and later behind NVSwitch, which adds in the switch (NVLS)",
+         "8 GPUs with NVLS: 350-480 GB/s of 450 GB/s"},
+    Band{PathClass::kNvlinkRing, "NVLink, ring", 280.0 / 450, 396.0 / 450,
+         "NVLink 4 and later, two GPUs, or NVLS is off",
+         "two H200: NCCL's ring 287-331 GB/s from 128 MiB to 1 GiB, one copy 396 GB/s, of 450"},
+    Band{PathClass::kNvlink, "NVLink", 220.0 / 300, 280.0 / 300,
+         "NVLink 3 and older, meshes, a part of a node, operations that add nothing",
          "healthy nodes reach 220-280 GB/s of 300 GB/s"},
     Band{PathClass::kPcie, "PCIe", 10.0 / 32, 25.0 / 32, "no GPU links", "10-25 GB/s of 32 GB/s"},
     Band{PathClass::kGiven, "given link", 0.80, 1.0, "beta given on the command line",
@@ -62,16 +66,31 @@ Expectation with_band(PathClass path, Bandwidth ring, const std::string& links) 
   return expectation;
 }
 
-std::optional<Expectation> inside_a_node(model::Op op, int ranks, const Links& links) {
+constexpr int kMostWithoutNvls = 2;  // NCCL offers NVLS to more GPUs of a node than these
+
+bool may_add_in_the_switch(const Links& links) {
+  return links.inside_class == PathClass::kNvswitchReducing;
+}
+
+// The band of reductions in the switch is known for all_reduce on whole nodes only (golden G6-07).
+PathClass class_inside(model::Op op, int in_node, const Links& links) {
+  if (!may_add_in_the_switch(links)) return links.inside_class;
+  if (in_node <= kMostWithoutNvls) return PathClass::kNvlinkRing;
+  if (in_node < kReducingGpus) return PathClass::kNvlink;
+  return op == model::Op::kAllReduce ? links.inside_class : PathClass::kNvlink;
+}
+
+std::optional<Expectation> inside_a_node(const Placement& at, const Links& links) {
   if (links.inside <= Bandwidth()) return std::nullopt;
-  const auto bound = model::island_bound(op, ranks, ranks, links.inside);
+  const auto bound = model::island_bound(at.op, at.ranks, at.ranks, links.inside);
   if (!bound) return std::nullopt;
-  // The band of reductions in the switch is known for all_reduce only (golden G6-07).
-  const bool reducing = links.inside_class == PathClass::kNvswitchReducing;
-  Expectation expectation =
-      with_band(reducing && op != model::Op::kAllReduce ? PathClass::kNvlink : links.inside_class,
-                bound->ring, links.inside_source);
-  expectation.is_priced = !reducing;
+  const int in_node = at.ranks / std::max(at.nodes, 1);
+  const PathClass path = class_inside(at.op, in_node, links);
+  Expectation expectation = with_band(path, bound->ring, links.inside_source);
+  expectation.is_priced = !may_add_in_the_switch(links) || in_node <= kMostWithoutNvls;
+  // A part of a node may add in the switch, but no reference says how far it gets.
+  if (in_node < kReducingGpus && !expectation.is_priced && at.op == model::Op::kAllReduce)
+    expectation.high = bound->ring * band_of(PathClass::kNvswitchReducing).high;
   expectation.ceiling = bound->least;
   expectation.step = kStepInside;
   return expectation;
@@ -103,12 +122,10 @@ const Band& band_of(PathClass path) {
 }
 
 std::optional<Expectation> expect_from_links(const Placement& at, const Links& links) {
-  auto expectation =
-      at.nodes > 1 ? between_nodes(at, links) : inside_a_node(at.op, at.ranks, links);
+  auto expectation = at.nodes > 1 ? between_nodes(at, links) : inside_a_node(at, links);
   if (!expectation) return std::nullopt;
   // Between nodes the NVLinks can be the narrower part; then the GPU's own link is the band.
-  const auto inside =
-      at.nodes > 1 ? inside_a_node(at.op, at.ranks, links) : std::optional<Expectation>();
+  const auto inside = at.nodes > 1 ? inside_a_node(at, links) : std::optional<Expectation>();
   if (inside && at.ranks > at.nodes && inside->low < expectation->low) {
     expectation->low = inside->low;
     expectation->high = std::min(inside->high, expectation->high);
@@ -116,7 +133,7 @@ std::optional<Expectation> expect_from_links(const Placement& at, const Links& l
     expectation->source =
         fmt::format("{}; NVLink is narrower than {}", inside->source, links.between_source);
   }
-  const bool reducing = links.inside_class == PathClass::kNvswitchReducing;
+  const bool reducing = may_add_in_the_switch(links) && at.ranks > at.nodes * kMostWithoutNvls;
   if (inside && at.op == model::Op::kAllReduce && at.nodes == 2 && reducing &&
       inside->high > expectation->high)
     expectation->trees_reach = std::min(*expectation->ceiling, inside->high);
@@ -145,6 +162,17 @@ std::optional<Expectation> expect_any_of(const Placement& at, const std::vector<
     any->source += ", or " + next->source;
   }
   return any;
+}
+
+void drop_switch_adding(Expectation& expectation) {
+  if (expectation.path != PathClass::kNvswitchReducing || expectation.nodes > 1) return;
+  const Band& nvls = band_of(PathClass::kNvswitchReducing);
+  const Band& ring = band_of(PathClass::kNvlinkRing);
+  expectation.path = ring.path;
+  expectation.low = expectation.low * (ring.low / nvls.low);
+  expectation.high = expectation.high * (ring.high / nvls.high);
+  expectation.source += "; without NVLS " + band_text(ring);
+  expectation.is_priced = true;
 }
 
 Expectation expect_given(const Placement& at, std::optional<core::Duration> alpha, Bandwidth beta) {

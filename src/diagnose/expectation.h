@@ -19,7 +19,7 @@
 
 namespace comm_probe::diagnose {
 
-enum class PathClass { kNic, kNicPeer, kNvswitchReducing, kNvlink, kPcie, kGiven };
+enum class PathClass { kNic, kNicPeer, kNvswitchReducing, kNvlinkRing, kNvlink, kPcie, kGiven };
 
 // The share of the link rate that healthy runs show.
 struct Band {
@@ -31,6 +31,9 @@ struct Band {
   const char* source;
 };
 const Band& band_of(PathClass path);
+// The reference of nodes that add in the switch (NVLS) was taken on 8 GPUs; a part of a node has
+// the ring's band instead. NCCL takes no NVLS on two GPUs.
+inline constexpr int kReducingGpus = 8;
 
 // The links that a curve runs over; a rate of zero means there is no such link.
 struct Links {
@@ -79,6 +82,8 @@ std::optional<Expectation> expect_from_links(const Placement& placement, const L
 // From one of several ways: the band reaches from the slowest to the fastest of them.
 std::optional<Expectation> expect_any_of(const Placement& placement,
                                          const std::vector<Links>& ways);
+// What stays of a band of NVLS where NCCL's plan or NCCL_ALGO takes a ring or a tree.
+void drop_switch_adding(Expectation& expectation);
 // From alpha and beta of the user: busbw reaches beta.
 Expectation expect_given(const Placement& placement, std::optional<core::Duration> alpha,
                          core::Bandwidth beta);

@@ -10,6 +10,7 @@
 #include "diagnose/machine_links.h"
 #include "diagnose/machine_of_topology.h"
 #include "diagnose/topo.h"
+#include "diagnose/topo_nic_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -24,6 +25,8 @@ struct Line {
   const char* name;
   std::vector<const char*> rules;
   std::string (*expected)(const Survey&);
+  bool is_of_rdma = false;            // nothing to accept without an RDMA NIC
+  bool needs_the_first_rule = false;  // the others alone do not make a pass
 };
 
 std::vector<int> gpus(const Survey& survey) { return survey.of(SurveyDevice::Kind::kGpu); }
@@ -74,11 +77,14 @@ const std::vector<Line>& lines() {
       {"NIC near each GPU",
        {"every GPU reaches a NIC", "a NIC without a CPU in between (PXB or nearer)",
         "a NIC of its own for every GPU"},
-       near_nics},
+       near_nics,
+       true},
       {"NIC fits its slot",
        {"NIC ports fit their slots", "PCIe links run at what both ends can do",
         "GPUs have slots alike"},
-       fitting_slots},
+       fitting_slots,
+       true,
+       true},
       {"NVLink",
        {"every GPU has the NVLinks that the others have",
         "every NVLink pair has the same number of links", "all NVLinks are active",
@@ -91,8 +97,9 @@ const std::vector<Line>& lines() {
       {"network ports",
        {"RDMA ports are active", "NIC ports run at the rate of the others",
         "RoCE is lossless or backs off (PFC, ECN)", "the GID of RoCE is routable"},
-       good_ports},
-      {"locked memory", {"memory can be locked for RDMA"}, locked_memory},
+       good_ports,
+       true},
+      {"locked memory", {"memory can be locked for RDMA"}, locked_memory, true},
   };
   return all;
 }
@@ -102,6 +109,7 @@ struct Said {
   std::vector<std::string> wrong = {};
   std::vector<std::string> unknown = {};
   std::size_t fine = 0;
+  bool is_first_fine = false;
 };
 
 Said said_of(const Line& line, const TopoJudgement& judgement) {
@@ -116,19 +124,26 @@ Said said_of(const Line& line, const TopoJudgement& judgement) {
     else if (rule.outcome.starts_with(kUnknown))
       said.unknown.push_back(rule.outcome.substr(kUnknown.size()));
     else if (!rule.outcome.starts_with("does not apply"))
-      ++said.fine;
+      ++said.fine, said.is_first_fine |= rule.what == line.rules.front();
   }
   return said;
 }
 
+// Known not to be there; a text without NICs leaves it open.
+bool lacks_rdma(const Survey& survey) {
+  return rdma_nics(survey).empty() && (survey.is_whole_machine() || !nics(survey).empty());
+}
+
 Check check_of(const Line& line, const Survey& survey, const TopoJudgement& judgement) {
   Check check{line.name, line.expected(survey), "", Outcome::kPass};
+  if (line.is_of_rdma && lacks_rdma(survey))
+    return {line.name, line.expected(survey), "no RDMA NIC", Outcome::kNotHere};
   const Said said = said_of(line, judgement);
   if (!said.wrong.empty()) {
     check.outcome = Outcome::kFail;
     check.observed = "not so";
     check.why = said.wrong.front() + "; comm-probe topo check";
-  } else if (said.fine == 0) {
+  } else if (said.fine == 0 || (line.needs_the_first_rule && !said.is_first_fine)) {
     check.outcome = said.unknown.empty() ? Outcome::kNotHere : Outcome::kUndecided;
     check.observed = said.unknown.empty() ? "nothing of the kind" : "not known";
     if (!said.unknown.empty()) check.why = said.unknown.front();
@@ -139,6 +154,12 @@ Check check_of(const Line& line, const Survey& survey, const TopoJudgement& judg
   return check;
 }
 
+// With one NUMA node nothing is far from anything, whatever the firmware says of the devices.
+bool has_one_numa_node(const Survey& survey) {
+  if (!survey.facts.numa_nodes.empty()) return survey.facts.numa_nodes.size() == 1;
+  return survey.is_whole_machine() && survey.of(SurveyDevice::Kind::kCpu).size() == 1;
+}
+
 Check affinity(const Survey& survey) {
   std::size_t known = 0, all = 0;
   for (const SurveyDevice& device : survey.devices) {
@@ -146,8 +167,19 @@ Check affinity(const Survey& survey) {
     ++all;
     known += device.numa.value_or(-1) >= 0 || !device.cpu_affinity.empty() ? 1 : 0;
   }
-  return {"NUMA affinity", fmt::format("the CPUs of all {} GPUs and NICs are known", all),
-          fmt::format("{} of {}", known, all), known == all ? Outcome::kPass : Outcome::kFail};
+  Check check{"NUMA affinity", fmt::format("the CPUs of all {} GPUs and NICs are known", all),
+              fmt::format("{} of {}", known, all), known == all ? Outcome::kPass : Outcome::kFail};
+  if (check.outcome == Outcome::kPass) return check;
+  if (has_one_numa_node(survey)) {
+    check.outcome = Outcome::kPass;
+    check.observed = "one NUMA node";
+  } else if (known == 0 && !survey.is_whole_machine()) {
+    check.outcome = Outcome::kNotHere;
+    check.observed = "not readable";
+  } else {
+    check.why = "the firmware names no NUMA node of the others (/sys/bus/pci/devices/*/numa_node)";
+  }
+  return check;
 }
 
 // "at least 350 GB/s busbw": what healthy runs reach on these links.
@@ -160,6 +192,25 @@ std::optional<std::string> expected_plateau(const catalog::Machine& machine, int
                      core::format_bandwidth(expected->high), ranks);
 }
 
+// Of a rate that is assumed or unknown nothing can be expected. Management ports do not count where
+// the node has RDMA.
+bool knows_network(const Survey& survey) {
+  const std::vector<int> used = rdma_nics(survey);
+  return !used.empty() && std::all_of(used.begin(), used.end(),
+                                      [&](int nic) { return survey.device(nic).port.has_value(); });
+}
+
+Check two_nodes(const Survey& survey, const catalog::Machine& machine) {
+  constexpr const char* kName = "all_reduce, two nodes";
+  if (!knows_network(survey))
+    return {kName, "none without a known rate of the NICs", "no RDMA NIC of known rate",
+            Outcome::kNotHere};
+  const auto two = expected_plateau(machine, 2);
+  if (!two) return {kName, "none: no way between nodes", "-", Outcome::kNotHere};
+  return {kName, *two, "not measured", Outcome::kUndecided,
+          "the same on two nodes, comm-probe curve FILE --topo FILE --nodes 2"};
+}
+
 // What to measure and what it should give here; gpu_acceptance.h has what `run` measures itself.
 std::vector<Check> to_measure(const Survey& survey) {
   std::vector<Check> checks;
@@ -169,14 +220,11 @@ std::vector<Check> to_measure(const Survey& survey) {
   if (!survey.machine) return checks;
   const auto machine = machine_of(*survey.machine, "this host");
   if (!machine) return checks;
-  const auto expect = [&](int nodes) { return expected_plateau(*machine, nodes); };
-  if (const auto one = expect(1))
+  if (const auto one = expected_plateau(*machine, 1))
     add("all_reduce, one node", *one, "all_reduce_perf -b 8 -e 8G -f 2 -g N | comm-probe curve -");
-  if (const auto two = expect(2))
-    add("all_reduce, two nodes", *two,
-        "the same on two nodes, comm-probe curve FILE --topo FILE --nodes 2");
+  checks.push_back(two_nodes(survey, *machine));
   std::optional<Bandwidth> port;
-  for (const int nic : nics(survey))
+  for (const int nic : rdma_nics(survey))
     if (survey.device(nic).port) port = survey.device(nic).port;
   if (port)
     add("one NIC", fmt::format("near {} from GPU memory", core::format_bandwidth(*port)),

@@ -12,6 +12,8 @@
 #include "core/units.h"
 #include "diagnose/curve_judgement.h"
 #include "diagnose/link_tests.h"
+#include "nccl/call.h"
+#include "nccl/price.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -100,6 +102,15 @@ void add_plan(const CurveFacts& facts, const PlannedJob& job, const JobPricer& p
   if (!is_below_the_links) judged.judgement.add(judge_plan(facts, *judged.plan, job.nodes));
 }
 
+// The reference of nodes that add in the switch holds where NCCL's own plan does so.
+void apply_plan(const curve::Curve& curve, const PlannedJob& job, const JobPricer& pricer,
+                JudgedCurve& judged) {
+  if (!judged.expectation) return;
+  const auto plan = price_curve(curve, judged.analysis, job, pricer);
+  const auto taken = plan ? nccl::algorithm_of(plan->plateau.algorithm) : std::nullopt;
+  if (taken && !nccl::is_nvls(*taken)) drop_switch_adding(*judged.expectation);
+}
+
 JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_times) {
   JudgedCurve judged;
   judged.curve = &curve;
@@ -107,6 +118,8 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   ReferenceChoice choice = choose_reference(curve, reference);
   judged.expectation = choice.expectation;
   judged.judgement.caveats = std::move(choice.caveats);
+  if (choice.job && reference.pricer != nullptr)
+    apply_plan(curve, *choice.job, *reference.pricer, judged);
   CurveFacts facts{curve, judged.analysis, judged.expectation};
   judged.judgement.add(judge_curve(facts));
   const bool name_is_wrong = judged.judgement.has("curve.file-name-contradicted");

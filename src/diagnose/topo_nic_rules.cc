@@ -228,6 +228,17 @@ std::map<int, std::vector<int>> nics_beside_gpus(const Survey& survey) {
   return beside;
 }
 
+std::vector<int> rdma_nics(const Survey& survey) {
+  std::vector<int> found;
+  for (const int nic : usable_nics(survey)) {
+    const SurveyDevice& device = survey.device(nic);
+    const bool is_port = port_of(survey, device) != nullptr;
+    const bool is_interface = device.name.starts_with("eth") || device.name.starts_with("en");
+    if (is_port || (!survey.is_whole_machine() && !is_interface)) found.push_back(nic);
+  }
+  return found;
+}
+
 RuleAnswer nic_reached(const Survey& survey) {
   const std::vector<int> nics = survey.of(Kind::kNic);
   if (auto answer = not_applicable(survey, nics)) return *answer;

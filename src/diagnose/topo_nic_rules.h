@@ -22,4 +22,8 @@ RuleAnswer ports_alike(const topology::Survey& survey);
 // plain ones.
 std::map<int, std::vector<int>> nics_beside_gpus(const topology::Survey& survey);
 
+// The NICs that can do RDMA as far as the source shows it. A machine that was read itself shows its
+// RDMA ports; in a text every NIC counts that is not virtio or an interface (eth0, ens5).
+std::vector<int> rdma_nics(const topology::Survey& survey);
+
 }  // namespace comm_probe::diagnose

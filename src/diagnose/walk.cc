@@ -91,7 +91,7 @@ core::Finding broken_finding(const WalkStep& step) {
 Check check_of(const WalkStep& step) {
   const measure::Beside& b = step.beside;
   Check check{
-      step.name,
+      fmt::format("{} on {} CPUs", step.name, b.plan.ranks),  // stands in a list about GPUs
       step.gap ? fmt::format("at most {}", format_duration(most_explained(b))) : "no ledger",
       format_duration(b.row.out_of_place.time), Check::Outcome::kPass};
   if (wrong_of(step) > 0 || b.died) {
@@ -212,15 +212,42 @@ std::vector<Check> acceptance(const topology::HostTopology& host,
   return checks;
 }
 
-std::vector<core::Caveat> acceptance_caveats(const std::vector<Check>& checks) {
-  std::string open;
+static std::string names_with(const std::vector<Check>& checks, Check::Outcome outcome) {
+  std::string names;
   for (const Check& check : checks)
-    if (check.outcome == Check::Outcome::kUndecided)
-      open += (open.empty() ? "" : ", ") + check.name;
+    if (check.outcome == outcome) names += (names.empty() ? "" : "; ") + check.name;
+  return names;
+}
+
+std::vector<core::Caveat> acceptance_caveats(const std::vector<Check>& checks) {
+  const std::string open = names_with(checks, Check::Outcome::kUndecided);
   if (open.empty()) return {};
-  return {core::make_caveat("link.accept-undecided", "a decision on " + open,
-                            "this machine is neither accepted nor refused; repeat it while nothing "
-                            "else runs")};
+  const bool is_refused = !names_with(checks, Check::Outcome::kFail).empty();
+  return {core::make_caveat(
+      "link.accept-undecided", "a decision on " + open,
+      is_refused ? "the machine is refused by the lines that fail, whatever these would say"
+                 : "this machine is neither accepted nor refused; below the list stands what would "
+                   "decide each line; where it was disturbed, repeat it while nothing else runs")};
+}
+
+std::vector<core::Finding> acceptance_findings(const std::vector<Check>& checks) {
+  const std::string failed = names_with(checks, Check::Outcome::kFail);
+  if (failed.empty()) return {};
+  core::Finding finding = core::make_finding("link.accept-failed", "refused: " + failed);
+  finding.confidence = core::Confidence::kCertain;
+  for (const Check& check : checks)
+    if (check.outcome == Check::Outcome::kFail)
+      finding.evidence.push_back(
+          {check.name, {}, fmt::format("expected {}, found {}", check.expected, check.observed)});
+  finding.next = {"comm-probe topo check", "comm-probe link"};
+  return {finding};
+}
+
+std::string acceptance_verdict(const std::vector<Check>& checks) {
+  const std::string failed = names_with(checks, Check::Outcome::kFail);
+  if (!failed.empty()) return "refused: " + failed;
+  const std::string open = names_with(checks, Check::Outcome::kUndecided);
+  return open.empty() ? "accepted" : "neither accepted nor refused, open: " + open;
 }
 
 }  // namespace comm_probe::diagnose

@@ -65,5 +65,9 @@ std::vector<Check> acceptance(const topology::HostTopology& host,
 // Undecided lines limit the conclusion (exit status 5): a machine is accepted when every line is
 // decided.
 std::vector<core::Caveat> acceptance_caveats(const std::vector<Check>& checks);
+// One finding for the lines that fail: exit status 1.
+std::vector<core::Finding> acceptance_findings(const std::vector<Check>& checks);
+// "refused: NUMA affinity", "not accepted yet: locked memory open", "accepted"
+std::string acceptance_verdict(const std::vector<Check>& checks);
 
 }  // namespace comm_probe::diagnose

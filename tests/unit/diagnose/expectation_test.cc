@@ -61,6 +61,31 @@ TEST(Expectation, OnlyAllReduceIsAddedInTheSwitch) {
   EXPECT_NEAR(expect_from_links({Op::kAllGather, 8, 1}, links)->low.in_GBps(), 330, 1e-9);
 }
 
+// The reference of 350-480 GB/s is one of 8 GPUs with NVLS. Two H200, NCCL 2.28.9: 287 GB/s at 128
+// MiB, 317 at 512 MiB, 331 at 1 GiB by its ring; a copy 396 GB/s.
+TEST(Expectation, APartOfANodeHasTheBandOfARing) {
+  const auto pair = expect_from_links({Op::kAllReduce, 2, 1}, eight_ndr());
+  EXPECT_EQ(pair->path, PathClass::kNvlinkRing);
+  EXPECT_LT(pair->low.in_GBps(), 286.78);
+  EXPECT_NEAR(pair->high.in_GBps(), 396, 1e-9);
+  EXPECT_TRUE(pair->is_priced);  // NCCL takes no NVLS on two GPUs
+  const auto four = expect_from_links({Op::kAllReduce, 4, 1}, eight_ndr());
+  EXPECT_NEAR(four->low.in_GBps(), pair->low.in_GBps(), 1e-9);
+  EXPECT_NEAR(four->high.in_GBps(), 480, 1e-9);  // NVLS may pass the ring
+  EXPECT_EQ(expect_from_links({Op::kAllReduce, 8, 1}, eight_ndr())->path,
+            PathClass::kNvswitchReducing);
+}
+
+TEST(Expectation, WithoutNvlsTheRingsBandCounts) {
+  Expectation whole = *expect_from_links({Op::kAllReduce, 8, 1}, eight_ndr());
+  drop_switch_adding(whole);
+  EXPECT_NEAR(whole.low.in_GBps(), 280, 1e-9);
+  EXPECT_NEAR(whole.high.in_GBps(), 396, 1e-9);
+  Expectation network = *expect_from_links({Op::kAllReduce, 16, 2}, eight_ndr());
+  drop_switch_adding(network);
+  EXPECT_NEAR(network.low.in_GBps(), 320, 1e-9);
+}
+
 TEST(Expectation, SaysNothingWithoutLinks) {
   EXPECT_FALSE(expect_from_links({Op::kAllReduce, 8, 1}, {}));
   EXPECT_FALSE(expect_from_links({Op::kAllReduce, 16, 2}, {}));

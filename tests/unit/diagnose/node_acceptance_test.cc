@@ -1,6 +1,7 @@
 // The acceptance list of a node, on machines of the catalog and on one with its faults put in.
 #include "diagnose/node_acceptance.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "catalog/catalog.h"
@@ -62,6 +63,63 @@ TEST(NodeAcceptance, APortWiderThanItsSlotFails) {
   const auto checks = accepted(std::move(xml));
   EXPECT_EQ(line_of(checks, "NIC fits its slot").outcome, Outcome::kFail);
   EXPECT_EQ(line_of(checks, "NIC near each GPU").outcome, Outcome::kPass);
+}
+
+// Two H200 in a virtual machine, as NCCL 2.28.9 wrote it there, read as the machine itself: 18
+// NVLinks to the switch, one NUMA node that no device names, eth0 of unknown speed.
+topology::Survey two_h200() {
+  const std::string gpu =
+      R"(<pci busid="0000:00:0{}.0" class="0x030200" vendor="0x10de" device="0x2335" )"
+      R"(link_speed="32.0 GT/s PCIe" link_width="0"><gpu dev="{}" sm="90" rank="{}" gdr="1">)"
+      R"(<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x068000"/></gpu></pci>)";
+  const auto gpus =
+      fmt::format(fmt::runtime(gpu), 6, 0, 0) + fmt::format(fmt::runtime(gpu), 7, 1, 1);
+  auto input = core::Input::from_memory(
+      "topo.xml",
+      R"(<system version="1"><cpu numaid="-1" arch="x86_64" vendor="GenuineIntel" familyid="6" )"
+      R"(modelid="207">)" +
+          gpus +
+          R"(<nic><net name="eth0" dev="0" speed="10000" port="0" guid="0x0" gdr="0"/></nic>)"
+          R"(</cpu></system>)");
+  auto survey = topology::read_survey(input);
+  EXPECT_TRUE(survey.ok());
+  survey->kind = "this-machine";
+  survey->facts.numa_nodes = {{.id = 0}};
+  for (topology::SurveyDevice& device : survey->devices) {
+    device.numa = -1;
+    device.port.reset();
+  }
+  return *survey;
+}
+
+// nvidia-smi there: "NUMA Affinity 0", CPUs 0-31; NCCL's ring reached 317 GB/s without NVLS.
+TEST(NodeAcceptance, NothingIsExpectedOfWhatAVirtualMachineDoesNotHave) {
+  const auto checks = node_acceptance(two_h200());
+  const Check& numa = line_of(checks, "NUMA affinity");
+  EXPECT_EQ(numa.outcome, Outcome::kPass);
+  EXPECT_EQ(numa.observed, "one NUMA node");
+  for (const char* name : {"NIC near each GPU", "NIC fits its slot", "network ports",
+                           "locked memory", "all_reduce, two nodes"}) {
+    EXPECT_EQ(line_of(checks, name).outcome, Outcome::kNotHere) << name;
+    EXPECT_NE(line_of(checks, name).observed.find("no RDMA NIC"), std::string::npos) << name;
+  }
+  const Check& pair = line_of(checks, "all_reduce, one node");
+  EXPECT_EQ(pair.expected, "280 GB/s to 396 GB/s busbw on 2 GPUs");
+}
+
+TEST(NodeAcceptance, WithSeveralNumaNodesAnUnknownOneFails) {
+  topology::Survey survey = two_h200();
+  survey.facts.numa_nodes = {{.id = 0}, {.id = 1}};
+  EXPECT_EQ(line_of(node_acceptance(survey), "NUMA affinity").outcome, Outcome::kFail);
+}
+
+// RDMA ports whose rate nobody can read are no ground for an expectation, and no pass of a slot.
+TEST(NodeAcceptance, AnUnknownRateIsNoExpectation) {
+  topology::Survey survey = two_h200();
+  survey.facts.rdma_ports = {{.device = "eth0"}};
+  const auto checks = node_acceptance(survey);
+  EXPECT_EQ(line_of(checks, "all_reduce, two nodes").outcome, Outcome::kNotHere);
+  EXPECT_EQ(line_of(checks, "NIC fits its slot").outcome, Outcome::kUndecided);
 }
 
 TEST(NodeAcceptance, WithoutAGpuNothingIsHere) {

@@ -156,6 +156,20 @@ TEST(Walk, OnlyDecidedLinesAreAnAcceptance) {
   EXPECT_TRUE(acceptance_caveats(acceptance(host, {judge_step(quiet(10))})).empty());
 }
 
+// A line that fails refuses the machine: finding (exit status 1), verdict and caveat agree.
+TEST(Walk, AFailedLineRefusesTheMachineWhateverIsOpen) {
+  const std::vector<Check> checks = {{"NVLink", "18", "17", Check::Outcome::kFail},
+                                     {"locked memory", "", "", Check::Outcome::kUndecided}};
+  ASSERT_EQ(acceptance_findings(checks).size(), 1U);
+  EXPECT_EQ(acceptance_findings(checks)[0].severity, core::Severity::kWarning);
+  EXPECT_EQ(acceptance_verdict(checks), "refused: NVLink");
+  ASSERT_EQ(acceptance_caveats(checks).size(), 1U);
+  EXPECT_EQ(acceptance_caveats(checks)[0].effect.find("neither"), std::string::npos);
+  EXPECT_TRUE(acceptance_findings({checks[1]}).empty());
+  EXPECT_EQ(acceptance_verdict({checks[1]}), "neither accepted nor refused, open: locked memory");
+  EXPECT_EQ(acceptance_verdict({{"NVLink", "18", "18", Check::Outcome::kPass}}), "accepted");
+}
+
 // Whatever fails has a finding, so that the exit status says so too.
 TEST(Walk, EveryFailedLineHasAFinding) {
   topology::HostTopology one_cpu, quota, narrow;
