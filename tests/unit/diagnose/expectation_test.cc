@@ -70,7 +70,7 @@ TEST(Expectation, APartOfANodeHasTheBandOfARing) {
   EXPECT_NEAR(pair->high.in_GBps(), 396, 1e-9);
   EXPECT_TRUE(pair->is_priced);  // NCCL takes no NVLS on two GPUs
   const auto four = expect_from_links({Op::kAllReduce, 4, 1}, eight_ndr());
-  EXPECT_NEAR(four->low.in_GBps(), pair->low.in_GBps(), 1e-9);
+  EXPECT_NEAR(four->low.in_GBps(), 330, 1e-9);   // 73 %, a ring on NVSwitch
   EXPECT_NEAR(four->high.in_GBps(), 480, 1e-9);  // NVLS may pass the ring
   EXPECT_EQ(expect_from_links({Op::kAllReduce, 8, 1}, eight_ndr())->path,
             PathClass::kNvswitchReducing);
