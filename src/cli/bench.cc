@@ -24,12 +24,43 @@ namespace {
 using core::Document;
 using measure::Run;
 
+// By the algorithm of all rows; without steps where they differ or the library chose.
+model::FitShape shape_of(const Run& run) {
+  if (run.shape) return *run.shape;
+  const model::FitShape ring = model::ring_shape(run.plan.op, run.plan.ranks);
+  if (run.plan.op == model::Op::kSendRecv) return ring;
+  const model::FitShape unknown = {1, ring.wire_share, false};
+  std::optional<model::Algorithm> common;
+  for (const measure::Row& row : run.rows) {
+    if (row.bytes.count() == 0) continue;
+    if (!row.method.empty() || (common && *common != row.algorithm)) return unknown;
+    common = row.algorithm;
+  }
+  if (!common || run.context.capture) return unknown;
+  return model::algorithm_shape(run.plan.op, *common, run.plan.ranks);
+}
+
 std::optional<model::Fit> fit_of(const Run& run) {
   std::vector<model::FitPoint> points;
   for (const measure::Row& row : run.rows)
     if (row.bytes.count() > 0) points.push_back({row.bytes, row.out_of_place.time});
-  return model::fit_line(points,
-                         run.shape.value_or(model::ring_shape(run.plan.op, run.plan.ranks)));
+  return model::fit_line(points, shape_of(run));
+}
+
+// A size that is faster than the line's beta contradicts it: then neither beta nor what follows
+// from it is shown, and the line says why.
+void add_fit(Document& document, model::Fit fit) {
+  std::string why;
+  if (const model::FittedPoint* faster = fit.beta_known ? fit.faster_than_beta() : nullptr) {
+    why = fmt::format("{} reached {}, more than the {} of the line: the sizes follow no one line",
+                      core::format_bytes(faster->point.bytes),
+                      core::format_bandwidth(fit.busbw(*faster)), core::format_bandwidth(fit.beta));
+    fit.beta_known = false;
+  }
+  document.result["fit"] = fit_json(fit, std::nullopt);
+  document.result["fit"]["beta_withheld"] = why.empty() ? core::Json(nullptr) : core::Json(why);
+  document.body.emplace_back(
+      core::Paragraph{"fit: " + fit_sentence(fit) + (why.empty() ? "" : "; " + why)});
 }
 
 const char* prediction_heading(const Run& run) {
@@ -62,10 +93,8 @@ Document document_of(Run& run) {
   }
   if (run.context.capture && !run.plan.keep.empty())
     document.result["captured"] = run.context.capture->folder;
-  if (const auto fit = run.plan.shares_one_gpu ? std::nullopt : fit_of(run)) {
-    document.result["fit"] = fit_json(*fit, std::nullopt);
-    document.body.emplace_back(core::Paragraph{"fit: " + fit_sentence(*fit)});
-  }
+  if (auto fit = run.plan.shares_one_gpu ? std::nullopt : fit_of(run))
+    add_fit(document, std::move(*fit));
   const diagnose::BenchJudgement judgement = diagnose::judge_bench(run);
   document.findings = judgement.findings;
   document.caveats = run.context.caveats;

@@ -45,16 +45,28 @@ std::string time_text(double us) {
   return fmt::format("{:>8.{}f}", us, digits);
 }
 
+// One rank has no link: whatever its call moves, nothing goes over a bus.
+double busbw_factor_of(const Plan& plan) {
+  return plan.ranks < 2 ? 0 : model::busbw_factor(plan.op, plan.ranks);
+}
+
+// Seven characters wide, as nccl-tests prints them, also where a call does nothing at all.
+std::string rate_text(double GBps) {
+  if (GBps >= 1e7) return fmt::format("{:>7.1e}", GBps);
+  const int digits = GBps < 10000 ? 2 : GBps < 100000 ? 1 : 0;
+  return fmt::format("{:>7.{}f}", GBps, digits);
+}
+
 // nccl-tests prints N/A for what it does not measure.
 bool was_measured(const Timing& timing) { return timing.iterations > 0; }
 
 std::string timing_columns(const Run& run, const Row& row, const Timing& timing) {
   if (!was_measured(timing)) return "     N/A     N/A     N/A     N/A";
   const double algbw = algbw_GBps(row.bytes, timing);
-  const double busbw = algbw * model::busbw_factor(run.plan.op, run.plan.ranks);
+  const double busbw = algbw * busbw_factor_of(run.plan);
   const std::string wrong = timing.wrong ? fmt::format("{}", *timing.wrong) : "N/A";
-  return fmt::format("{} {:>7.2f} {:>7.2f} {:>7}", time_text(timing.time.in_us()), algbw, busbw,
-                     wrong);
+  return fmt::format("{} {} {} {:>7}", time_text(timing.time.in_us()), rate_text(algbw),
+                     rate_text(busbw), wrong);
 }
 
 std::string device_lines(const Run& run) {
@@ -94,7 +106,7 @@ std::string closing_lines(const Run& run) {
   for (const Row& row : run.rows)
     for (const Timing* timing : {&row.out_of_place, &row.in_place}) {
       wrong += timing->wrong.value_or(0);
-      busbw += algbw_GBps(row.bytes, *timing) * model::busbw_factor(run.plan.op, run.plan.ranks);
+      busbw += algbw_GBps(row.bytes, *timing) * busbw_factor_of(run.plan);
     }
   const double columns = run.plan.with_in_place ? 2 : 1;
   const double average =
@@ -126,7 +138,7 @@ Json bench_rows(const Run& run) {
       const Timing& timing = in_place ? row.in_place : row.out_of_place;
       if (!was_measured(timing)) continue;
       const double algbw = algbw_GBps(row.bytes, timing);
-      const double factor = model::busbw_factor(run.plan.op, run.plan.ranks);
+      const double factor = busbw_factor_of(run.plan);
       rows.push_back({{"bytes", core::json_bytes(row.bytes)},
                       {"count", row.count},
                       {"type", element_name(run.plan.element)},

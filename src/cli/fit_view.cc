@@ -22,7 +22,7 @@ Json known(bool is_known, double value) {
 
 Json fit_json(const model::Fit& fit, const std::optional<model::Plateau>& plateau) {
   const bool both = fit.latency_known && fit.beta_known;
-  return {{"alpha_us", known(fit.latency_known, fit.alpha.in_us())},
+  return {{"alpha_us", known(fit.latency_known && fit.shape.has_steps, fit.alpha.in_us())},
           {"beta_GBps", known(fit.beta_known, fit.beta.in_GBps())},
           {"knee_bytes", both ? core::json_bytes(fit.knee) : Json(nullptr)},
           {"plateau90_bytes", both ? core::json_bytes(fit.plateau90) : Json(nullptr)},
@@ -30,7 +30,7 @@ Json fit_json(const model::Fit& fit, const std::optional<model::Plateau>& platea
                                          : known(fit.beta_known, fit.beta.in_GBps())},
           {"r2", core::json_number(fit.r2)},
           {"latency_us", known(fit.latency_known, fit.latency.in_us())},
-          {"steps", core::json_number(fit.shape.steps)},
+          {"steps", known(fit.shape.has_steps, fit.shape.steps)},
           {"used_points", fit.used},
           {"points", fit.points.size()},
           {"spread", core::json_number(fit.spread)}};
@@ -65,14 +65,23 @@ std::string counted_range(const model::Fit& fit) {
 
 }  // namespace
 
-std::string fit_sentence(const model::Fit& fit) {
+namespace {
+
+std::string latency_text(const model::Fit& fit) {
+  if (!fit.latency_known) return fit.shape.has_steps ? "alpha not shown" : "start not shown";
+  if (!fit.shape.has_steps)
+    return fmt::format("start {} per call", core::format_duration(fit.latency));
   const std::string steps =
       fit.shape.steps > 1 ? fmt::format(" x {} steps", core::format_number(fit.shape.steps)) : "";
-  const std::string alpha =
-      fit.latency_known ? "alpha " + core::format_duration(fit.alpha) + steps : "alpha not shown";
+  return "alpha " + core::format_duration(fit.alpha) + steps;
+}
+
+}  // namespace
+
+std::string fit_sentence(const model::Fit& fit) {
   const std::string beta =
       fit.beta_known ? "beta " + core::format_bandwidth(fit.beta) : "beta not shown";
-  std::string text = alpha + ", " + beta;
+  std::string text = latency_text(fit) + ", " + beta;
   if (fit.latency_known && fit.beta_known)
     text += fmt::format("; knee {}, 90 % at {}", core::format_bytes(fit.knee),
                         core::format_bytes(fit.plateau90));

@@ -15,7 +15,7 @@ namespace comm_probe::cli {
 core::Json fit_json(const model::Fit& fit, const std::optional<model::Plateau>& plateau);
 // Per point: size, time, predicted, residual, whether it counts (--explain).
 core::Table fit_points_table(const model::Fit& fit);
-// "alpha 10 us x 14 steps, beta 25 GB/s; knee 2 MB"
+// "alpha 10 us x 14 steps, beta 25 GB/s; knee 2 MB"; "start 3.9 us per call, ..." without steps
 std::string fit_sentence(const model::Fit& fit);
 
 }  // namespace comm_probe::cli

@@ -14,6 +14,14 @@ constexpr std::array kFindings = {
         "`--keep DIR` leaves NCCL's log of every rank: `comm-probe log` shows how far each "
         "came. On several hosts look at the interface that NCCL uses "
         "(NCCL_SOCKET_IFNAME)."},
+    FindingEntry{
+        "bench.off-nccl-model", Severity::kInfo, Layer::kNccl,
+        "The measured time of a size is further than 25 % from what NCCL's own model makes "
+        "it.",
+        "NCCL's model is made to compare algorithms: it knows neither what launching "
+        "costs nor the real bandwidth of this machine.",
+        "The evidence gives the sizes by cause. Several GPUs per thread: measure with -t N "
+        "-g 1. Otherwise compare with what the links give (`comm-probe link`)."},
     FindingEntry{"bench.off-prediction", Severity::kInfo, Layer::kHardware,
                  "The measured time of a size is further than 25 % from what link's alpha and "
                  "bandwidths make it.",

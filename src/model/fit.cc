@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/algorithms.h"
+
 namespace comm_probe::model {
 namespace {
 
@@ -233,6 +235,19 @@ FitShape ring_shape(Op op, int ranks) {
   return {};
 }
 
+FitShape algorithm_shape(Op op, Algorithm algorithm, int ranks) {
+  FitShape shape = ring_shape(op, ranks);
+  shape.has_steps = false;
+  const Recipe* recipe = ranks < 2 ? nullptr : find_recipe(op, algorithm);
+  if (recipe == nullptr) return shape;
+  const auto parts = recipe->build(place(ranks, {}));
+  if (!parts) return shape;
+  double steps = 0;
+  for (const Part& part : *parts) steps += part.steps;
+  if (steps > 0) shape.steps = steps, shape.has_steps = true;
+  return shape;
+}
+
 const char* point_use_name(PointUse use) {
   switch (use) {
     case PointUse::kCounts:
@@ -250,6 +265,21 @@ const char* point_use_name(PointUse use) {
 core::Duration Fit::predict(core::Bytes bytes) const {
   const bool flat = beta.in_bytes_per_second() <= 0;
   return flat ? latency : latency + bytes * shape.wire_share / beta;
+}
+
+core::Bandwidth Fit::busbw(const FittedPoint& point) const {
+  return point.point.bytes * shape.wire_share / point.point.time;
+}
+
+const FittedPoint* Fit::faster_than_beta() const {
+  constexpr double kNoticeable = 1.05;  // repeats of a point differ by 1-2 %
+  const FittedPoint* fastest = nullptr;
+  for (const FittedPoint& each : points) {
+    if (each.use == PointUse::kRefused || each.point.time.in_seconds() <= 0) continue;
+    if (busbw(each) > beta * kNoticeable && (fastest == nullptr || busbw(each) > busbw(*fastest)))
+      fastest = &each;
+  }
+  return fastest;
 }
 
 namespace {

@@ -37,10 +37,16 @@ struct FitShape {
   double steps = 1;  // of alpha
   double wire_share =
       1;  // bytes over the busiest link per byte of size; busbw = algbw * wire_share
+  // False where the points took different numbers of steps, or nobody knows which: only the
+  // latency of a whole call means something then.
+  bool has_steps = true;
 };
 // The ring (direct exchange for all_to_all and send_recv): steps 2(n-1), n-1 or 1, share
 // busbw_factor(). One rank moves nothing: the shape of a link.
 FitShape ring_shape(Op op, int ranks);
+// The steps of an algorithm's closed form (model/algorithms.h), the share of busbw. Without steps
+// where there is no such form.
+FitShape algorithm_shape(Op op, Algorithm algorithm, int ranks);
 
 enum class PointUse {
   kCounts,
@@ -77,6 +83,10 @@ struct Fit {
 
   // Where both terms are equal; 0 where the fit has no latency.
   core::Duration predict(core::Bytes bytes) const;
+  // The fastest point whose busbw is more than 5 % above beta: where there is one, beta is not what
+  // is reached in the end. Null otherwise.
+  const FittedPoint* faster_than_beta() const;
+  core::Bandwidth busbw(const FittedPoint& point) const;
 };
 
 // Nothing where fewer than two different sizes can be used, or fewer than three points of three and

@@ -104,6 +104,36 @@ TEST(Bench, RefusesInOneLine) {
   }
 }
 
+// One-shot takes as many steps as calc says, not those of a ring; rows of several algorithms none.
+TEST(Bench, TheFitCountsTheStepsThatWereTaken) {
+  const auto steps = [](const std::vector<std::string>& arguments) {
+    const BinaryRun run = run_binary(arguments);
+    EXPECT_EQ(run.status, 0) << run;
+    const auto result = nlohmann::json::parse(run.out)["result"];
+    return result.contains("fit") ? result["fit"] : result;
+  };
+  for (const char* algorithm : {"one-shot", "two-shot", "tree", "ring"}) {
+    const auto calc = steps({"calc", "all_reduce", "-n", "4", "-s", "8", "--alpha", "1us", "--beta",
+                             "1GB/s", "--algo", algorithm, "--json"});
+    const auto fit = steps({"bench", "all_reduce", "--ranks", "4", "-b", "8", "-e", "64K", "-f",
+                            "8", "-n", "3", "--algo", algorithm, "--json"});
+    if (!fit.contains("r2")) continue;  // no line through these samples
+    EXPECT_EQ(fit["steps"], calc["steps"]) << algorithm;
+  }
+}
+
+TEST(Bench, OneRankHasNoBusAndKeepsTheColumns) {
+  const BinaryRun run = run_binary({"bench", "broadcast", "--ranks", "1", "-b", "8", "-e", "1M",
+                                    "-f", "8", "-n", "3", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  const auto result = nlohmann::json::parse(run.out)["result"];
+  for (const auto& row : result["rows"]) EXPECT_EQ(row["busbw_GBps"], 0);
+  if (result.contains("fit")) {
+    EXPECT_TRUE(result["fit"]["steps"].is_null());
+    EXPECT_TRUE(result["fit"]["alpha_us"].is_null());
+  }
+}
+
 // A flag that an engine lacks is never accepted and ignored.
 TEST(Bench, RefusesFlagsOfOtherEngines) {
   struct Try {

@@ -58,6 +58,37 @@ TEST(JudgeBench, EveryReasonForBeingFarOffIsTold) {
   EXPECT_NE(evidence()[0].text.find("changed by a factor of 1.6"), std::string::npos);
 }
 
+// One line per cause, with its sizes and ratios.
+TEST(JudgeBench, SizesOfOneCauseAreOneLine) {
+  measure::Run run = run_of({row(8, 2, 1), row(16, 1, 1), row(32, 3, 1), row(64, 0.5, 1)});
+  const core::Finding finding = judge_bench(run).findings.front();
+  EXPECT_NE(finding.summary.find("3 of 4 sizes are further than 25 %"), std::string::npos);
+  ASSERT_EQ(finding.evidence.size(), 2u);
+  EXPECT_EQ(finding.evidence[0].source, "8 B to 32 B");
+  EXPECT_EQ(finding.evidence[0].text.find("2 sizes, 2.00 to 3.00 times the prediction; samples"),
+            0u);
+  EXPECT_EQ(finding.evidence[1].source, "64 B");
+}
+
+// Two GPUs of one thread: small sizes wait for the second launch; large ones do not.
+TEST(JudgeBench, NcclModelIsOfNcclAndLaunchesAreNamed) {
+  measure::Run run = run_of({row(8, 11.5, 6), row(16, 11.6, 6), row(1e9, 9000, 6000)});
+  run.context.engine = "nccl";
+  run.plan.gpus = 2;
+  core::Finding finding = judge_bench(run).findings.front();
+  EXPECT_EQ(finding.id, "bench.off-nccl-model");
+  EXPECT_EQ(finding.layer, core::Layer::kNccl);
+  ASSERT_EQ(finding.evidence.size(), 2u);
+  EXPECT_NE(finding.evidence[0].text.find("one thread launches on 2 GPUs in turn"),
+            std::string::npos);
+  EXPECT_NE(finding.evidence[1].text.find("slower than NCCL's model"), std::string::npos);
+  run.plan.gpus = 1;
+  run.plan.threads = 2;
+  finding = judge_bench(run).findings.front();
+  ASSERT_EQ(finding.evidence.size(), 1u);
+  EXPECT_EQ(finding.evidence[0].text.find("one thread"), std::string::npos);
+}
+
 TEST(JudgeBench, WrongResultsAndDeathAreErrors) {
   measure::Run run = run_of({row(8, 1, 1), row(16, 1, 1)});
   run.rows[1].in_place.wrong = 3;

@@ -68,6 +68,26 @@ TEST(Fit, AColdFirstRowIsNotTheLatency) {
   EXPECT_EQ(fit->used, 27);
 }
 
+// Sizes past the hump that are faster than the line contradict its beta.
+TEST(Fit, APointFasterThanBetaIsNamed) {
+  auto points = ring_of_eight();
+  EXPECT_EQ(fit_line(points, ring_shape(Op::kAllReduce, 8))->faster_than_beta(), nullptr);
+  points.back().time = points.back().time / 2;
+  const auto fit = fit_line(points, ring_shape(Op::kAllReduce, 8));
+  ASSERT_TRUE(fit.has_value());
+  ASSERT_NE(fit->faster_than_beta(), nullptr);
+  EXPECT_EQ(fit->faster_than_beta()->point.bytes, points.back().bytes);
+  EXPECT_NEAR(fit->busbw(*fit->faster_than_beta()).in_GBps(), 50, 1);
+}
+
+// One-shot and two-shot of the closed forms; one rank takes no step.
+TEST(Fit, StepsAreThoseOfTheAlgorithm) {
+  EXPECT_EQ(algorithm_shape(Op::kAllReduce, Algorithm::kRing, 8).steps, 14);
+  EXPECT_EQ(algorithm_shape(Op::kAllReduce, Algorithm::kRecursiveDoubling, 8).steps, 3);
+  EXPECT_LT(algorithm_shape(Op::kAllReduce, Algorithm::kOneShot, 8).steps, 3);
+  EXPECT_FALSE(algorithm_shape(Op::kAllReduce, Algorithm::kRing, 1).has_steps);
+}
+
 TEST(Fit, AHumpIsNotNoise) {
   auto points = ring_of_eight();
   for (auto& point : points)
