@@ -163,7 +163,7 @@ int check_network(const Shell& shell, const CheckOptions& options) {
   for (const core::InputRecord& input : gathered->inputs) document.inputs.push_back(input);
   document.caveats.insert(document.caveats.end(), gathered->caveats.begin(),
                           gathered->caveats.end());
-  const NetEnds ends = topology::ends_of(std::move(gathered->snapshots));
+  const NetEnds ends = topology::ends_of(gathered->snapshots, topology::GivenOrder::kIsOfTime);
   if (ends.last.ports.empty())
     document.caveats.push_back(core::make_caveat(
         "topo.counters-none", "counters of any network port", "what the network did is not known"));

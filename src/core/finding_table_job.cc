@@ -16,6 +16,15 @@ constexpr std::array kFindings = {
         "From the bottom up: `ib_write_bw` between the two nodes (host memory, then --use_cuda), "
         "then NCCL's log (which network, which NICs, /GDRDMA), then the benchmark again."},
     FindingEntry{
+        "job.gdr-unused", Severity::kWarning, Layer::kRdma,
+        "Network connections of NCCL go through host memory: no GPUDirect RDMA on a transport that "
+        "has it.",
+        "nvidia_peermem is not loaded and DMA-BUF is not available, NCCL_NET_GDR_LEVEL or "
+        "NCCL_NET_GDR_READ switches it off, GPU and NIC are too far apart, or the GPU has none.",
+        "`lsmod | grep nvidia_peermem`; unset NCCL_NET_GDR_*; then the lines of the connections "
+        "end "
+        "in /GDRDMA. Without a slow table beside it, it is only noted."},
+    FindingEntry{
         "job.nic-far", Severity::kWarning, Layer::kNccl,
         "The log shows a GPU that sends over a NIC which is farther from it than another one.",
         "NCCL saw another topology than the machine has (a virtual machine, a stale topology "

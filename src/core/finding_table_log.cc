@@ -212,10 +212,11 @@ constexpr std::array kFindings = {
                  "Often an earlier failure of the application's own kernels, which CUDA reports at "
                  "the next call.",
                  "Run with CUDA_LAUNCH_BLOCKING=1; `nvidia-smi`, `dmesg | grep Xid`."},
-    FindingEntry{"log.shared-memory-limit", kError, Layer::kNccl,
-                 "NCCL's kernels need more shared memory than this GPU has.",
-                 "A bug of NCCL 2.25 with consumer Blackwell GPUs (RTX 50).",
-                 "NCCL 2.26 or later."},
+    FindingEntry{
+        "log.shared-memory-limit", kError, Layer::kNccl,
+        "NCCL's kernels need more shared memory than this GPU has.",
+        "A bug of NCCL 2.25 with consumer Blackwell GPUs (RTX 50).",
+        "NCCL 2.26 or later; where that is running already, NCCL_PROTO=Simple for one run."},
     FindingEntry{"log.nvls-failed", kError, Layer::kHardware,
                  "NVLink SHARP (multicast through the NVSwitches) could not be set up.",
                  "The fabric manager was restarted without a GPU reset, does not run, or has "

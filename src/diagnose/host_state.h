@@ -26,6 +26,7 @@ struct RankPlace {
   std::string host = {};
   int local_gpu = -1;    // index or position of its GPU on the host, -1: not known
   std::string nic = {};  // that it uses for its own traffic: "mlx5_3"
+  int of_ranks = 0;      // of the whole job, 0: those that are told
 };
 // Ranks packed node by node, as many on each, the same NIC for the same GPU everywhere. Quiet where
 // fewer than two hosts are known.

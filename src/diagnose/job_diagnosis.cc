@@ -6,6 +6,8 @@
 #include <array>
 #include <set>
 
+#include "diagnose/job_gdr.h"
+
 namespace comm_probe::diagnose {
 namespace {
 
@@ -63,6 +65,8 @@ constexpr std::array kExplanations = {
     Explanation{"job.network-ignored", "job.gap"},
     Explanation{"log.gdr-*", "curve.plateau-*"},
     Explanation{"log.gdr-*", "job.gap"},
+    Explanation{"job.gdr-unused", "curve.plateau-*"},
+    Explanation{"job.gdr-unused", "job.gap"},
     Explanation{"job.nics-unused", "curve.plateau-*"},
     Explanation{"job.nics-unused", "job.gap"},
     Explanation{"job.nics-unused", "job.nic-far"},
@@ -227,6 +231,8 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   diagnosis.gap = find_gap(facts);
   diagnosis.caveats = caveats_of(diagnosis.gap);
   for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
+  for (Finding& finding : judge_gdr(facts, diagnosis.gap, found))
+    found.push_back(std::move(finding));
   if (diagnosis.gap) explain_gap(*diagnosis.gap, found);
   drop_proven(found);
   excuse_settings(diagnosis.gap.has_value(), found);

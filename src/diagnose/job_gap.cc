@@ -34,6 +34,7 @@ constexpr std::array kCauses = {
     Cause{"log.rdma-devices-missing", 0.01, 0.4, kTcpSource},
     Cause{"job.network-ignored", 0.01, 0.4, kTcpSource},
     Cause{"log.gdr-*", 0.05, 0.75, kStagedSource},
+    Cause{"job.gdr-unused", 0.05, 0.75, kStagedSource},
     Cause{"topo.gdr-no-module", 0.05, 0.75, kStagedSource},
     Cause{"topo.acs-redirects", 0.02, 0.75,
           "peer traffic over the root complex: 1.6 to 9.9 of 13 to 22 GB/s in public reports"},
@@ -74,6 +75,10 @@ std::string kind_of(const JudgedCurve& judged) {
                      curve.nodes.value_or(0), gpu_name(curve), curve.label);
 }
 
+int ranks_per_node(const curve::Curve& curve) {
+  return curve.ranks.value_or(0) / std::max(1, curve.nodes.value_or(1));
+}
+
 // All ports of one machine that carry what most of them carry.
 std::optional<Bandwidth> ports_of(const topology::Survey& survey) {
   std::vector<Bandwidth> rates;
@@ -87,6 +92,46 @@ std::optional<Bandwidth> ports_of(const topology::Survey& survey) {
   return sum;
 }
 
+// NCCL gives a GPU the NICs that are nearest to it. Several count where they are below one PCIe
+// switch with the GPU and its slot is known to carry them; else one, which is the least.
+Bandwidth nics_of_one_gpu(const topology::Survey& survey, Bandwidth one_port) {
+  std::optional<Bandwidth> least;
+  for (const int gpu : survey.of(topology::SurveyDevice::Kind::kGpu)) {
+    Bandwidth near;
+    for (const int nic : survey.of(topology::SurveyDevice::Kind::kNic)) {
+      const topology::Road* road = survey.road(gpu, nic);
+      const bool is_near = road != nullptr && road->type <= topology::PathType::kPxb;
+      if (is_near && survey.device(nic).port) near = near + *survey.device(nic).port;
+    }
+    const auto slot = survey.device(gpu).slot_effective;
+    const Bandwidth own = std::max(one_port, slot ? std::min(near, *slot) : one_port);
+    least = least ? std::min(*least, own) : own;
+  }
+  return least.value_or(one_port);
+}
+
+// What the ranks of a node can send: all ports where the run has every GPU, else what is near those
+// that it has.
+struct NodeRate {
+  Bandwidth out = {};
+  std::string source = {};
+};
+std::optional<NodeRate> rate_of(const topology::Survey& survey, int ranks) {
+  const auto ports = ports_of(survey);
+  if (!ports) return std::nullopt;
+  const NodeRate all{*ports, fmt::format("ports of a node: {}", core::format_bandwidth(*ports))};
+  const auto gpus = static_cast<int>(survey.of(topology::SurveyDevice::Kind::kGpu).size());
+  if (gpus > 0 && ranks >= gpus) return all;
+  Bandwidth fastest;
+  for (const topology::RdmaPortFacts& port : survey.facts.rdma_ports)
+    if (port.rate && port.is_active()) fastest = std::max(fastest, *port.rate);
+  const Bandwidth own = nics_of_one_gpu(survey, fastest);
+  if (own * ranks >= *ports) return all;
+  return NodeRate{own * ranks, fmt::format("{} GPU{} on a node, {} of NICs near each: {}", ranks,
+                                           ranks == 1 ? "" : "s", core::format_bandwidth(own),
+                                           core::format_bandwidth(own * ranks))};
+}
+
 std::optional<JobGap> gap_to_reference(const JudgedCurve& judged) {
   if (!judged.expectation) return std::nullopt;
   return JobGap{&judged, judged.expectation->low, plateau_of(judged), judged.expectation->basis,
@@ -96,14 +141,15 @@ std::optional<JobGap> gap_to_reference(const JudgedCurve& judged) {
 std::optional<JobGap> gap_to_ports(const JudgedCurve& judged, const JobFacts& facts) {
   const curve::Curve& curve = *judged.curve;
   if (!curve.ranks || curve.nodes.value_or(1) < 2 || facts.machines.empty()) return std::nullopt;
-  std::optional<Bandwidth> least;
+  std::optional<NodeRate> least;
   for (const JobMachine& machine : facts.machines)
-    if (const auto sum = ports_of(machine.survey)) least = least ? std::min(*least, *sum) : *sum;
+    if (auto rate = rate_of(machine.survey, ranks_per_node(curve)))
+      if (!least || rate->out < least->out) least = std::move(rate);
   if (!least) return std::nullopt;
   Links links;
-  links.node_out = links.node_total = *least;
-  links.single_nic = *least;
-  links.between_source = fmt::format("ports of a node: {}", core::format_bandwidth(*least));
+  links.node_out = links.node_total = least->out;
+  links.single_nic = least->out;
+  links.between_source = least->source;
   const auto expected = expect_from_links({*curve.op, *curve.ranks, *curve.nodes}, links);
   if (!expected) return std::nullopt;
   return JobGap{&judged, expected->low, plateau_of(judged), core::Basis::kComputed,
@@ -124,10 +170,6 @@ std::optional<JobGap> gap_to_best(const JudgedCurve& judged,
 // Of several nodes beside one node of the same kind: a single NIC of 48 GB/s gives 1/8 to 1/10 of
 // the 400 to 480 GB/s inside (golden GB-02a); less than a tenth is no NIC at work as it should.
 constexpr double kOneNic = 1.0 / 10;
-
-int ranks_per_node(const curve::Curve& curve) {
-  return curve.ranks.value_or(0) / std::max(1, curve.nodes.value_or(1));
-}
 
 std::optional<JobGap> gap_to_one_node(const JudgedCurve& judged,
                                       const std::vector<const JudgedCurve*>& all) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnose/job_gdr.h"
 #include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
@@ -67,8 +68,8 @@ bool has_networks(const JobFacts& facts) {
   return !facts.log.networks.empty() && is_multi_node(facts.log);
 }
 bool has_gdr(const JobFacts& facts) {
-  return !facts.log.hca_gdr.empty() || !facts.log.pair_gdr.empty() ||
-         any_comm(facts, [](const nccl::LogComm& comm) {
+  return gdr_use(facts.log).staged > 0 || !facts.log.hca_gdr.empty() ||
+         !facts.log.pair_gdr.empty() || any_comm(facts, [](const nccl::LogComm& comm) {
            return std::any_of(comm.edges.begin(), comm.edges.end(),
                               [](const nccl::LogEdges& edges) { return edges.gdr; });
          });
@@ -272,7 +273,7 @@ const std::vector<JobQuestion> kQuestions = {
     {JobTree::kSlow,
      "gdr",
      "does data go from GPU to NIC without host memory",
-     {"log.gdr-*", "log.possible-peermem"},
+     {"log.gdr-*", "job.gdr-*", "log.possible-peermem"},
      has_gdr,
      kLogs},
     {JobTree::kSlow,

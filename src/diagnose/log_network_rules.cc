@@ -53,12 +53,13 @@ std::pair<const nccl::LogNicList*, std::string> socket_interface(const DebugLog&
 
 // One that was installed for a fabric; NCCL's own "IB" fails on every host without NICs.
 const LogProblem* failed_plugin(const DebugLog& log) {
-  const LogProblem* failed = log.problem(LogFamily::kPluginFailed);
-  if (failed == nullptr) return nullptr;
-  const bool is_other =
-      std::any_of(failed->named.begin(), failed->named.end(),
-                  [](const auto& name) { return name.first != "IB" && name.first != "Socket"; });
-  return is_other ? failed : nullptr;
+  for (const LogProblem& failed : log.problems) {
+    if (failed.family != LogFamily::kPluginFailed) continue;
+    if (std::any_of(failed.named.begin(), failed.named.end(),
+                    [](const auto& name) { return name.first != "IB" && name.first != "Socket"; }))
+      return &failed;
+  }
+  return nullptr;
 }
 
 // The network of other ranks that share a communicator with those on sockets, or of which no
@@ -155,29 +156,22 @@ void judge_hca_prefix(const DebugLog& log, Judgement& judgement) {
 }
 
 void judge_provider(const DebugLog& log, Judgement& judgement) {
-  const LogProblem* provider = log.problem(LogFamily::kOfiProvider);
-  if (provider == nullptr) return;
-  for (const auto& [name, count] : provider->named) {
-    if (!begins_with_any(name, kSlowProviders)) continue;
+  // Each provider is a problem of its own, so that the evidence is the line that names this one.
+  for (const LogProblem& provider : log.problems) {
+    const std::string& name = provider.key;
+    if (provider.family != LogFamily::kOfiProvider || !begins_with_any(name, kSlowProviders))
+      continue;
     Finding finding = log_finding(
         log, "log.wrong-provider",
         fmt::format("the libfabric plugin runs over the provider {} (TCP) instead of the fabric's "
                     "own (efa, cxi)",
                     name),
-        provider->first);
+        provider.first);
     finding.confidence = Confidence::kLikely;
     finding.next = {"fi_info -p efa   (inside of the container)", "FI_PROVIDER=efa"};
     judgement.findings.push_back(std::move(finding));
     return;
   }
-}
-
-bool is_without_gdr(const DebugLog& log) {
-  return std::any_of(log.gpu_names.begin(), log.gpu_names.end(), [](const nccl::LogFact& gpu) {
-    return std::any_of(kWithoutGdr.begin(), kWithoutGdr.end(), [&](std::string_view word) {
-      return gpu.text.find(word) != std::string::npos;
-    });
-  });
 }
 
 // "GPU Direct RDMA Disabled for HCA": no module, no DMA-BUF.
@@ -277,10 +271,16 @@ void judge_one_side(const DebugLog& log, Judgement& judgement) {
                                 fmt::format("GPUDirect RDMA is used on {} and not on {}",
                                             hosts_text(log, with), hosts_text(log, without)),
                                 {});
-  for (const nccl::LogComm& comm : log.comms)
+  for (const nccl::LogComm& comm : log.comms) {
+    const bool is_accused =
+        std::any_of(comm.processes.begin(), comm.processes.end(), [&, &hosts = without](int each) {
+          const int host = log.processes[static_cast<std::size_t>(each)].host;
+          return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+        });
     for (const nccl::LogEdges& kind : comm.edges)
-      if (kind.is_net && !kind.gdr && finding.evidence.empty())
+      if (is_accused && kind.is_net && !kind.gdr && finding.evidence.empty())
         finding.evidence.push_back(log_evidence(log, kind.first));
+  }
   finding.confidence = Confidence::kLikely;
   finding.next = {"lsmod | grep peermem   (on both)"};
   judgement.findings.push_back(std::move(finding));
@@ -415,6 +415,14 @@ void judge_host_memory(const DebugLog& log, Judgement& judgement) {
 }
 
 }  // namespace
+
+bool is_without_gdr(const DebugLog& log) {
+  return std::any_of(log.gpu_names.begin(), log.gpu_names.end(), [](const nccl::LogFact& gpu) {
+    return std::any_of(kWithoutGdr.begin(), kWithoutGdr.end(), [&](std::string_view word) {
+      return gpu.text.find(word) != std::string::npos;
+    });
+  });
+}
 
 const nccl::LogSetting* socket_setting(const DebugLog& log) {
   for (const nccl::LogSetting& setting : log.settings) {

@@ -37,7 +37,6 @@ constexpr std::array kNext = {
     Next{"log.gpu-memory", "nvidia-smi"},
     Next{"log.gpu-architecture", "nvidia-smi --query-gpu=compute_cap --format=csv"},
     Next{"log.cuda-error", "dmesg -T | grep Xid; CUDA_LAUNCH_BLOCKING=1 for one run"},
-    Next{"log.shared-memory-limit", "update NCCL to 2.26 or later"},
     Next{"log.fabric-manager", "systemctl status nvidia-fabricmanager"},
     Next{"log.nvls-failed",
          "systemctl status nvidia-fabricmanager; NCCL_NVLS_ENABLE=0 for one run"},

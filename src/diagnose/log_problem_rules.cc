@@ -83,6 +83,14 @@ std::string whereabouts(const DebugLog& log, const LogProblem& problem) {
   return fmt::format(" on {} processes of {}", problem.process_count, names);
 }
 
+// What the processes run that print it, else the first version of the log.
+std::optional<topology::NcclVersion> version_of(const DebugLog& log, const LogProblem& problem) {
+  for (const int process : problem.processes)
+    if (const int version = log.processes[static_cast<std::size_t>(process)].version; version >= 0)
+      return nccl::version_of_text(log.versions[static_cast<std::size_t>(version)].text);
+  return log.version();
+}
+
 struct Completion {
   const char* status;
   const char* id;
@@ -398,16 +406,24 @@ Finding plain(const DebugLog& log, const LogProblem& problem) {
 }
 
 // A limit of consumer Blackwell that NCCL 2.26 respects; only where a kernel then failed.
+constexpr topology::NcclVersion kSharedMemoryFixed = {2, 26, 0};
+
 Finding shared_memory_limit(const DebugLog& log, const LogProblem& problem) {
-  Finding finding = log_finding(log, "log.shared-memory-limit",
-                                "NCCL's kernels need more shared memory than this GPU has, and "
-                                "their launch fails: a bug that "
-                                "NCCL 2.26 fixed",
-                                problem.first);
+  const auto version = version_of(log, problem);
+  const bool is_newer = version && *version >= kSharedMemoryFixed;  // a fix it has is no advice
+  const std::string bug =
+      is_newer ? fmt::format("; NCCL {}.{}.{} should leave those kernels out (a fix of 2.26)",
+                             version->major, version->minor, version->patch)
+               : std::string(": a bug that NCCL 2.26 fixed");
+  Finding finding = log_finding(
+      log, "log.shared-memory-limit",
+      "NCCL's kernels need more shared memory than this GPU has, and their launch fails" + bug,
+      problem.first);
   if (const LogProblem* failure = log.problem(LogFamily::kCudaError))
     finding.evidence.push_back(log_evidence(log, failure->first));
-  finding.confidence = Confidence::kLikely;
-  finding.next = {"update NCCL to 2.26 or later"};
+  finding.confidence = is_newer ? Confidence::kPossible : Confidence::kLikely;
+  finding.next = {is_newer ? "NCCL_PROTO=Simple for one run; report the log to NCCL where it helps"
+                           : "update NCCL to 2.26 or later"};
   return finding;
 }
 

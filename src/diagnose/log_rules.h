@@ -38,6 +38,8 @@ std::vector<int> host_sets(const nccl::DebugLog& log);
 bool is_multi_node(const nccl::DebugLog& log);
 // NCCL_IB_DISABLE=1 or NCCL_NET=Socket: what sends it over TCP. Null where the log shows neither.
 const nccl::LogSetting* socket_setting(const nccl::DebugLog& log);
+// GPUs that have no GPUDirect RDMA, by the list of the benchmark.
+bool is_without_gdr(const nccl::DebugLog& log);
 // Some line tells of a failure: a cause, a follow-up, an error code.
 bool has_failed(const nccl::DebugLog& log);
 // A line that shows RDMA; or none that shows anything of the network, not even a peer of this host.

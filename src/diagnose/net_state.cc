@@ -112,6 +112,20 @@ constexpr std::array<std::string_view, 14> kTelling = {"link_downed",
 
 }  // namespace
 
+std::vector<core::Caveat> caveats_of(const topology::NetEnds& ends) {
+  if (ends.unordered.empty()) return {};
+  const PortCounters& first = ends.unordered.front();
+  return {core::make_caveat(
+      "topo.counters-unordered",
+      fmt::format("which of the snapshots of {}{} was made first",
+                  first.host.empty() ? first.name() : first.host + " " + first.name(),
+                  ends.unordered.size() == 1
+                      ? ""
+                      : fmt::format(" and of {} more ports", ends.unordered.size() - 1)),
+      "they have no date, their names do not say it, and some counter falls either way: they are "
+      "not judged; name them before and after, or put the output of `date` above each")};
+}
+
 NetJudgement judge_network(const NetChange& change) {
   NetJudgement judgement;
   for (const Rule& rule : kRules) {

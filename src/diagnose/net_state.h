@@ -32,6 +32,9 @@ NetJudgement judge_network(const topology::NetChange& change);
 // One snapshot: at most information, with the way to a second one; limits the conclusion.
 NetJudgement judge_network(const topology::NetSnapshot& snapshot);
 
+// Ports whose records have no known order.
+std::vector<core::Caveat> caveats_of(const topology::NetEnds& ends);
+
 // Bytes that a port sent and received between the snapshots; nothing where no source counts them.
 std::optional<core::Bytes> bytes_sent(const topology::PortChange& port);
 std::optional<core::Bytes> bytes_received(const topology::PortChange& port);

@@ -44,6 +44,9 @@ void judge_packing(const std::vector<RankPlace>& places, std::vector<Finding>& f
 }
 
 void judge_counts(const std::vector<RankPlace>& places, std::vector<Finding>& findings) {
+  // A rank that the log does not show may be on any host.
+  const int size = places.front().of_ranks;
+  if (size > 0 && static_cast<int>(places.size()) < size) return;
   std::map<std::string, int> counts;
   for (const RankPlace& place : places) ++counts[place.host];
   const auto [least, most] =
@@ -124,7 +127,8 @@ std::vector<RankPlace> rank_places_of(const nccl::DebugLog& log) {
     const int host = log.processes[static_cast<std::size_t>(rank.process)].host;
     const auto& ids = gpus[host];
     places.push_back({rank.rank, log.hosts[static_cast<std::size_t>(host)],
-                      static_cast<int>(std::distance(ids.begin(), ids.find(rank.bus_id))), ""});
+                      static_cast<int>(std::distance(ids.begin(), ids.find(rank.bus_id))), "",
+                      log.comms[static_cast<std::size_t>(largest)].size});
   }
   return places;
 }

@@ -49,19 +49,20 @@ const char* log_phase_text(LogPhase phase) {
   return "";
 }
 
+std::optional<topology::NcclVersion> version_of_text(std::string_view text) {
+  LogScan scan(text);
+  scan.skip(kRccl);
+  const auto major = scan.small();
+  if (!major || !scan.skip(".")) return std::nullopt;
+  const auto minor = scan.small();
+  if (!minor || *minor < 0 || *minor > 1000) return std::nullopt;
+  scan.skip(".");
+  return topology::NcclVersion{*major, *minor, scan.small().value_or(0)};
+}
+
 std::optional<topology::NcclVersion> DebugLog::version() const {
-  for (const LogFact& fact : versions) {
-    LogScan scan(fact.text);
-    scan.skip(kRccl);
-    topology::NcclVersion version;
-    const auto major = scan.small();
-    if (!major || !scan.skip(".")) continue;
-    const auto minor = scan.small();
-    if (!minor || *minor < 0 || *minor > 1000) continue;
-    scan.skip(".");
-    version = {*major, *minor, scan.small().value_or(0)};
-    return version;
-  }
+  for (const LogFact& fact : versions)
+    if (const auto version = version_of_text(fact.text)) return version;
   return std::nullopt;
 }
 

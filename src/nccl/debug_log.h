@@ -16,6 +16,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -269,6 +270,9 @@ struct DebugLog {
   std::size_t named_processes() const;
   std::size_t named_hosts() const;
 };
+
+// "2.27.3+cuda12.8", "RCCL 2.22.3"; nothing where it is no version.
+std::optional<topology::NcclVersion> version_of_text(std::string_view text);
 
 // The name of a path number in "distance D > L" lines of this version: "PHB"; "" where unknown.
 std::string_view log_path_name(int number, topology::NcclVersion version);

@@ -107,35 +107,33 @@ CounterChange change_of(std::string_view counter, Source source, std::uint64_t b
   return change;
 }
 
-NetEnds ends_of(std::vector<NetSnapshot> snapshots) {
-  const auto has_time = [](const NetSnapshot& snapshot) { return snapshot.time.has_value(); };
-  if (std::all_of(snapshots.begin(), snapshots.end(), has_time))
-    std::stable_sort(snapshots.begin(), snapshots.end(),
-                     [](const NetSnapshot& a, const NetSnapshot& b) { return *a.time < *b.time; });
-  std::vector<PortCounters> first;
-  std::vector<PortCounters> last;
+NetEnds ends_of(const std::vector<NetSnapshot>& snapshots, GivenOrder given) {
+  std::vector<std::vector<PortRecord>> ports;
   std::map<std::string, std::size_t> places;
-  std::vector<bool> is_again;
   for (const NetSnapshot& snapshot : snapshots)
     for (const PortCounters& port : snapshot.ports) {
       const std::string key = fmt::format("{}/{}/{}/{}/{}/{}", static_cast<int>(port.source),
                                           port.host, port.device, port.port, port.netdev, port.lid);
-      const auto [place, is_new] = places.try_emplace(key, first.size());
-      if (is_new) {
-        first.push_back(port);
-        last.push_back(port);
-        is_again.push_back(false);
-      } else {
-        last[place->second] = port;
-        is_again[place->second] = true;
-      }
+      const auto [place, is_new] = places.try_emplace(key, ports.size());
+      if (is_new) ports.emplace_back();
+      ports[place->second].push_back({snapshot.source, &port});
     }
   NetEnds ends;
   if (!snapshots.empty()) ends.first.source = snapshots.front().source;
   if (!snapshots.empty()) ends.last.source = snapshots.back().source;
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    if (is_again[i]) ends.first.ports.push_back(std::move(first[i]));
-    ends.last.ports.push_back(std::move(last[i]));
+  for (const std::vector<PortRecord>& records : ports) {
+    const bool is_again = records.size() > 1;
+    const auto row = in_order(records, given);
+    if (!row) {
+      ends.unordered.push_back(*records.front().port);
+      continue;
+    }
+    if (is_again && ends.first.ports.empty()) {
+      ends.first.source = row->front().source;
+      ends.last.source = row->back().source;
+    }
+    if (is_again) ends.first.ports.push_back(*row->front().port);
+    ends.last.ports.push_back(*row->back().port);
   }
   if (!ends.first.ports.empty()) ends.first.time = ends.first.ports.front().time;
   if (!ends.last.ports.empty()) ends.last.time = ends.last.ports.front().time;

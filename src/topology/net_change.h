@@ -12,6 +12,7 @@
 
 #include "topology/host_facts.h"
 #include "topology/net_counters.h"
+#include "topology/net_order.h"
 
 namespace comm_probe::topology {
 
@@ -57,13 +58,14 @@ NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
                          const std::vector<RdmaPortFacts>& known = {},
                          std::optional<core::Duration> elapsed = {});
 
-// Of any number of snapshots, in the order of their times where all tell it: the first and the last
-// record of every port. A port that comes once stands in `last` only.
+// Of any number of snapshots: the first and the last record of every port (net_order.h). A port
+// that comes once stands in `last` only, one whose records have no known order in neither.
 struct NetEnds {
   NetSnapshot first = {};
   NetSnapshot last = {};
+  std::vector<PortCounters> unordered = {};  // one record of each
 };
-NetEnds ends_of(std::vector<NetSnapshot> snapshots);
+NetEnds ends_of(const std::vector<NetSnapshot>& snapshots, GivenOrder given);
 
 CounterChange change_of(std::string_view counter, PortCounters::Source source, std::uint64_t before,
                         std::uint64_t after);

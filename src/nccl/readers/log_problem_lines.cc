@@ -22,6 +22,12 @@ std::string_view word_after(std::string_view message, std::string_view words) {
   return scan.behind(words) ? scan.word() : std::string_view();
 }
 
+// "NET/OFI Selected Provider is tcp;ofi_rxm (found 2 nics)" -> "tcp;ofi_rxm"
+std::string provider_of(std::string_view message) {
+  LogScan name(word_after(message, "rovider is "));
+  return std::string(name.until(',').substr(0, 60));
+}
+
 // "peer 192.0.2.5<53908>" without its port, which differs for each connection.
 std::string_view host_of(std::string_view address) {
   return address == "with" ? std::string_view() : address.substr(0, address.find('<'));
@@ -162,11 +168,8 @@ constexpr FieldReader kFieldReaders[] = {
        LogScan name(message);
        if (name.behind("NET plugin ")) count_named(problem, "", name.rest());
      }},
-    {LogFamily::kOfiProvider,
-     [](LogProblem& problem, std::string_view message, bool) {
-       LogScan name(word_after(message, "rovider is "));
-       count_named(problem, "", name.until(','));
-     }},
+    {LogFamily::kOfiProvider, [](LogProblem& problem, std::string_view message,
+                                 bool) { count_named(problem, "", provider_of(message)); }},
     {LogFamily::kMnnvlState,
      [](LogProblem& problem, std::string_view message, bool) {
        count_named(problem, "state ", word_after(message, " state "));
@@ -201,6 +204,10 @@ constexpr KeyReader kKeyReaders[] = {
      [](std::string_view message) { return after(message, "event", 40); }},
     {LogFamily::kIbAsyncFatal,
      [](std::string_view message) { return after(message, "event", 40); }},
+    // what is named decides which of the lines accuses
+    {LogFamily::kOfiProvider, [](std::string_view message) { return provider_of(message); }},
+    {LogFamily::kPluginFailed,
+     [](std::string_view message) { return after(message, "NET plugin ", 60); }},
     // numbers and addresses differ from rank to rank
     {LogFamily::kOther,
      [](std::string_view message) {

@@ -184,6 +184,16 @@ TEST(RankPlaces, CyclicUnevenAndOffTheRail) {
   EXPECT_THAT(off[0].summary, HasSubstr("GPU0 of node1 uses mlx5_1, elsewhere mlx5_0"));
 }
 
+// A rank that no file shows may be on any host.
+TEST(RankPlaces, UnevenOnlyWhereAllRanksAreSeen) {
+  auto all = places(2, 8, false);
+  all.pop_back();
+  for (const int size : {0, 15, 16, 64}) {
+    for (RankPlace& place : all) place.of_ranks = size;
+    EXPECT_EQ(ids_of(judge_rank_places(all)), size <= 15 ? "topo.ranks-uneven " : "") << size;
+  }
+}
+
 TEST(RankPlaces, OfALog) {
   nccl::DebugLog log;
   log.hosts = {"node0", "node1"};
@@ -196,6 +206,7 @@ TEST(RankPlaces, OfALog) {
   ASSERT_EQ(places.size(), 4U);
   EXPECT_EQ(places[2].host, "node0");
   EXPECT_EQ(places[2].local_gpu, 1);
+  EXPECT_EQ(places[2].of_ranks, 4);
   EXPECT_EQ(ids_of(judge_rank_places(places)), "topo.ranks-scattered ");
 }
 

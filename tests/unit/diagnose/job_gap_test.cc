@@ -83,6 +83,24 @@ TEST(JobGap, OnePortIsNoGap) {
   EXPECT_FALSE(find_gap(parts.facts()).has_value());
 }
 
+// Fewer GPUs than NICs: a GPU sends over the NIC near it (golden G6-11: 40 to 48 of 50 GB/s each).
+TEST(JobGap, FewerGpusThanNicsReachTheNicsOfTheirOwn) {
+  std::vector<std::string> devices;
+  for (int i = 0; i < 8; ++i) devices.push_back("mlx5_" + std::to_string(i));
+  const auto gap_at = [&](int per_node, double GBps) {
+    JobParts parts;
+    parts.add_machine("node01", true, {ibstat_of(devices)});
+    parts.add_table("2n.txt", 2 * per_node, 2, GBps);
+    return find_gap(parts.facts());
+  };
+  for (const int per_node : {1, 2, 4, 8}) {
+    EXPECT_FALSE(gap_at(per_node, 46.0 * per_node).has_value()) << per_node;
+    const auto slow = gap_at(per_node, 20.0 * per_node);
+    ASSERT_TRUE(slow.has_value()) << per_node;
+    EXPECT_NEAR(slow->expected.in_GBps(), 40.0 * per_node, 1) << slow->source;
+  }
+}
+
 // Ports of management and storage beside those of the job add nothing.
 TEST(JobGap, SlowPortsBesideFastOnesDoNotCount) {
   JobParts parts;
