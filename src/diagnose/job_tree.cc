@@ -134,6 +134,8 @@ const std::vector<std::string_view> kDirectIds = {
     "topo.nic-other-numa", "topo.vm-*",    "topo.memlock-low"};
 const std::vector<std::string_view> kPortIds = {"topo.port-*", "topo.gid-*", "topo.roce-*",
                                                 "topo.net-*"};
+// Of a slow job what counters say has a question of its own.
+const std::vector<std::string_view> kPortStateIds = {"topo.port-*", "topo.gid-*", "topo.roce-*"};
 const std::vector<std::string_view> kErrorIds = {"log.ib-*",
                                                  "log.rdma-*",
                                                  "log.connect-failed",
@@ -248,7 +250,7 @@ const std::vector<JobQuestion> kQuestions = {
      {"topo.cpu-*", "topo.shm-*", "topo.memlock-low", "link.cpu-quota"},
      has_host,
      kTopology},
-    {JobTree::kSlow, "ports", "are ports up, at their rate, and on the right GID", kPortIds,
+    {JobTree::kSlow, "ports", "are ports up, at their rate, and on the right GID", kPortStateIds,
      has_ports, kTopology},
     {JobTree::kSlow,
      "counters",
