@@ -142,8 +142,7 @@ TEST_F(Evidence, NamesOrCountersTellWhichSnapshotWasFirst) {
     put(name + "/" + early + ".txt", counters(0, 0));
     put(name + "/" + late + ".txt", counters(3, 5021));
     const json document = told({folder() + "/" + name});
-    EXPECT_TRUE(has_id(document["findings"], "topo.net-link-flap"))
-        << name << document["findings"];
+    EXPECT_TRUE(has_id(document["findings"], "topo.net-link-flap")) << name << document["findings"];
     EXPECT_EQ(outcome(document, "counters"), "found") << name;
   }
 }
