@@ -23,6 +23,7 @@
 #include "diagnose/hang_logs.h"
 #include "diagnose/host_state.h"
 #include "diagnose/job_diagnosis.h"
+#include "diagnose/job_hosts.h"
 #include "diagnose/job_joins.h"
 #include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
@@ -57,7 +58,7 @@ core::Result<PricedMachine> hardware_of(const DoctorRequest& request,
     return priced_machine(**named);
   }
   for (const diagnose::JobMachine& machine : machines) {
-    if (!machine.survey.machine) continue;
+    if (!machine.survey.machine || machine.is_stranger()) continue;
     if (auto known = priced_machine(machine.survey, machine.name)) return known;
   }
   return PricedMachine{};
@@ -90,26 +91,37 @@ torch::JobLines without_nccl_lines(torch::JobLines lines) {
   return lines;
 }
 
+struct OfMachines {
+  core::Finding finding = {};
+  std::vector<std::string> names = {};
+};
+
+// The evidence of each machine is kept: rules between areas ask which ports a finding is of.
+void add_machine(core::Finding same, const std::string& name, OfMachines& all) {
+  constexpr std::size_t kMostEvidence = 64;
+  all.names.push_back(name);
+  for (core::Evidence& evidence : same.evidence)
+    if (all.finding.evidence.size() < kMostEvidence)
+      all.finding.evidence.push_back(std::move(evidence));
+}
+
 // The same finding of many machines is said once, with their names.
 std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine>& machines,
                                           Said& said) {
-  struct OfMachines {
-    core::Finding finding = {};
-    std::vector<std::string> names = {};
-  };
   std::vector<OfMachines> all;
   for (const diagnose::JobMachine& machine : machines) {
     diagnose::TopoJudgement judgement = diagnose::judge_topology(machine.survey);
     for (const core::Caveat& caveat : machine.survey.caveats) said.caveats.push_back(caveat);
     for (core::Caveat& caveat : judgement.caveats) said.caveats.push_back(std::move(caveat));
     for (core::Finding& finding : judgement.findings) {
+      diagnose::weigh_membership(machine, finding);
       const auto same = std::find_if(all.begin(), all.end(), [&](const OfMachines& other) {
         return other.finding.id == finding.id && other.finding.summary == finding.summary;
       });
       if (same == all.end())
         all.push_back({std::move(finding), {machine.name}});
       else
-        same->names.push_back(machine.name);
+        add_machine(std::move(finding), machine.name, *same);
     }
   }
   std::vector<core::Finding> findings;
@@ -159,7 +171,8 @@ std::optional<core::Bandwidth> fastest_port(const std::vector<diagnose::JobMachi
   std::optional<core::Bandwidth> fastest;
   for (const diagnose::JobMachine& machine : machines)
     for (const topology::SurveyDevice& device : machine.survey.devices)
-      if (device.port && (!fastest || *device.port > *fastest)) fastest = device.port;
+      if (device.port && !machine.is_stranger() && (!fastest || *device.port > *fastest))
+        fastest = device.port;
   return fastest;
 }
 
@@ -182,7 +195,7 @@ diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Ca
   if (hardware.pricer) reference.machine = &hardware.machine;
   for (const diagnose::JobMachine& machine : machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-      if (port.is_active() && port.rate)
+      if (port.is_active() && port.rate && !machine.is_stranger())
         reference.ports.push_back({port.device, *port.rate, port.from.source});
   return reference;
 }
@@ -255,6 +268,16 @@ Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
   return areas;
 }
 
+// Of the logs of all runs, and of the tables.
+diagnose::JobHosts hosts_of_pile(const Pile& pile, const RunsOfPile& runs) {
+  std::vector<const nccl::DebugLog*> logs = {&pile.log};
+  for (const RunOfPile& run : runs.others) logs.push_back(&run.log);
+  std::vector<const curve::Curve*> tables;
+  for (const curve::Reading& reading : pile.readings)
+    for (const curve::Curve& curve : reading.curves) tables.push_back(&curve);
+  return diagnose::hosts_of(logs, tables);
+}
+
 int examine(const Shell& shell, const DoctorRequest& request) {
   if (request.paths.empty())
     return shell.fail(core::input_error("doctor: no PATH is given",
@@ -274,7 +297,9 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   Said said{{}, std::move(pile->caveats)};
   const RunsOfPile runs = split_runs(*pile);
   said.caveats.insert(said.caveats.end(), runs.caveats.begin(), runs.caveats.end());
-  auto joined = diagnose::join_machines(std::move(pile->machines), pile->log.hosts);
+  const diagnose::JobHosts hosts = hosts_of_pile(*pile, runs);
+  auto joined = diagnose::join_machines(std::move(pile->machines), hosts.names);
+  diagnose::place_machines(hosts, joined.machines);
   for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
   const catalog::Catalog catalog = catalog::Catalog::builtin();
   const auto hardware = hardware_of(request, catalog, joined.machines);

@@ -56,6 +56,10 @@ constexpr std::array kCaveats = {
                 "nothing to do, unless one of them should be one: the list says what was expected"},
     CaveatEntry{"job.several-runs", "the pile holds logs or dumps of more than one run of a job",
                 "give the files of one run; where one file holds two runs, cut it between them"},
+    CaveatEntry{"job.machines-not-compared",
+                "the pile holds machines of different runs, or of different kinds",
+                "comm-probe topo diff compares any two; a log or table of one job that names both "
+                "says that they belong together"},
     CaveatEntry{"job.same-kind-unknown",
                 "tables are compared of which not all say on which GPUs they were measured",
                 "give the whole output of the benchmark, with its list of devices"},

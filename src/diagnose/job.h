@@ -2,6 +2,8 @@
 // its own judge (log.h, topo.h, hang.h, ...), and the rules here look at what lies between areas.
 //
 //   job_machines.h   which topology belongs to which host
+//   job_hosts.h      which machines are hosts of the job, and which are alike
+//   job_fit.h        which port an error of the network may be of
 //   job_joins.h      where two artifacts contradict or explain each other
 //   job_gap.h        how far the measured bandwidth is from what the links carry, and what explains
 //   it job_tree.h       the questions of the document, bottom up (slow) and top down (stuck)
@@ -26,6 +28,12 @@ struct JobMachine {
   std::string name = {};
   bool is_host = false;
   topology::Survey survey = {};
+  // Open: artifacts name hosts, and whether this machine is one more is not known. Stranger: all
+  // hosts of the job are known, and this is none of them (job_hosts.h).
+  enum class Membership { kMember, kOpen, kStranger };
+  Membership membership = Membership::kMember;
+  int group = -1;  // equal where one communicator or table holds both hosts; -1: not said
+  bool is_stranger() const { return membership == Membership::kStranger; }
 };
 
 // A setting of NCCL that a text beside the log states: a listing of the environment, a job script,

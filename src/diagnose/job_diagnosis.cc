@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "diagnose/job_fit.h"
 #include "diagnose/job_gdr.h"
 
 namespace comm_probe::diagnose {
@@ -102,11 +103,20 @@ bool any(const std::vector<Finding>& findings, std::string_view pattern) {
   });
 }
 
-void drop_proven(std::vector<Finding>& findings) {
-  std::set<std::string_view> proven;
-  for (const Proof& proof : kProofs)
-    if (any(findings, proof.proof)) proven.insert(proof.conjecture);
-  std::erase_if(findings, [&](const Finding& finding) { return proven.contains(finding.id); });
+void drop_proven(const JobFacts& facts, std::vector<Finding>& findings) {
+  const auto is_proven = [&](const Finding& conjecture) {
+    return std::any_of(kProofs.begin(), kProofs.end(), [&](const Proof& proof) {
+      return proof.conjecture == conjecture.id &&
+             std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
+               return takes(proof.proof, each.id) && is_weighty(each) &&
+                      fit_of(facts, each, conjecture) >= Fit::kLikely;
+             });
+    });
+  };
+  std::vector<Finding> kept;
+  for (const Finding& finding : findings)
+    if (!is_proven(finding)) kept.push_back(finding);
+  findings = std::move(kept);
 }
 
 // A setting that holds back is a fault only where something is held back: clouds recommend some of
@@ -129,7 +139,13 @@ struct Weighed {
   std::size_t place = 0;
 };
 
-std::vector<Weighed> weigh(std::vector<Finding> findings, JobTree leading) {
+// A cause that is possible and no more is named, and what it may explain stays first.
+void name_possible(const Finding& cause, Finding& effect) {
+  const std::string text = fmt::format(" (possibly of {})", cause.id);
+  if (effect.summary.find(text) == std::string::npos) effect.summary += text;
+}
+
+std::vector<Weighed> weigh(const JobFacts& facts, std::vector<Finding> findings, JobTree leading) {
   std::vector<Weighed> weighed;
   for (Finding& finding : findings) {
     const Severity severity = finding.severity;
@@ -142,6 +158,11 @@ std::vector<Weighed> weigh(std::vector<Finding> findings, JobTree leading) {
       for (Weighed& effect : weighed) {
         if (&effect == &cause || !takes(link.effect, effect.finding.id)) continue;
         if (!is_weighty(effect.finding)) continue;
+        const Fit fit = fit_of(facts, cause.finding, effect.finding);
+        if (fit == Fit::kPossible) name_possible(cause.finding, effect.finding);
+        if (fit < Fit::kLikely) continue;
+        if (fit == Fit::kLikely)
+          cause.finding.confidence = std::max(cause.finding.confidence, core::Confidence::kLikely);
         cause.severity = std::min(cause.severity, effect.severity);
         if (cause.finding.confidence == core::Confidence::kPossible)
           cause.finding.confidence = core::Confidence::kLikely;
@@ -154,9 +175,18 @@ std::vector<Weighed> weigh(std::vector<Finding> findings, JobTree leading) {
 }
 
 std::vector<Finding> ranked(std::vector<Weighed> weighed) {
-  const auto key = [](const Weighed& each) {
+  // What explains less than half of what another cause explains stands behind it.
+  double most = 0;
+  for (const Weighed& each : weighed)
+    if (each.finding.explains && each.finding.explains->unit == "GB/s")
+      most = std::max(most, each.finding.explains->value);
+  const auto is_minor = [&](const Finding& finding) {
+    return finding.explains && finding.explains->unit == "GB/s" &&
+           finding.explains->value < most / 2;
+  };
+  const auto key = [&](const Weighed& each) {
     return std::tuple(each.severity, each.is_explained, !each.finding.explains.has_value(),
-                      each.place);
+                      is_minor(each.finding), each.place);
   };
   std::stable_sort(weighed.begin(), weighed.end(),
                    [&](const Weighed& a, const Weighed& b) { return key(a) < key(b); });
@@ -233,11 +263,11 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
   for (Finding& finding : judge_gdr(facts, diagnosis.gap, found))
     found.push_back(std::move(finding));
-  if (diagnosis.gap) explain_gap(*diagnosis.gap, found);
-  drop_proven(found);
+  if (diagnosis.gap) explain_gap(facts, *diagnosis.gap, found);
+  drop_proven(facts, found);
   excuse_settings(diagnosis.gap.has_value(), found);
   diagnosis.trees = trees_of(facts, found);
-  diagnosis.findings = ranked(weigh(std::move(found), diagnosis.trees.front()));
+  diagnosis.findings = ranked(weigh(facts, std::move(found), diagnosis.trees.front()));
   for (const JobTree tree : diagnosis.trees)
     diagnosis.paths.push_back(walk(tree, facts, diagnosis.findings));
   diagnosis.verdict = verdict_of(diagnosis);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_facts.h"
+#include "diagnose/job_fit.h"
 #include "diagnose/job_tree.h"
 
 namespace comm_probe::diagnose {
@@ -44,6 +46,14 @@ constexpr std::array kCauses = {
     Cause{"topo.nic-wider-than-slot", 0.2, 0.95, "the slot's rate"},
     Cause{"topo.net-*", 0.02, 0.95, "loss and congestion: no fixed share"},
 };
+// What a job over TCP does not touch.
+bool is_of_rdma(std::string_view id) {
+  constexpr std::array<std::string_view, 8> kRdma = {
+      "topo.port-*", "topo.net-*", "topo.gdr-*",      "topo.nic-wider-than-slot",
+      "log.gdr-*",   "log.nics-*", "job.nics-unused", "topo.acs-redirects"};
+  return std::any_of(kRdma.begin(), kRdma.end(),
+                     [&](std::string_view pattern) { return takes(pattern, id); });
+}
 // Below this share of the expectation a run is far from it; the bands of healthy runs (golden
 // G6-09..13) begin at 80 %, a run of the same kind at 70 % of another is no chance.
 constexpr double kFar = 0.7;
@@ -138,12 +148,25 @@ std::optional<JobGap> gap_to_reference(const JudgedCurve& judged) {
                 judged.expectation->source};
 }
 
+// The machines of the hosts that the table lists; where it lists none of them, all that are no
+// strangers to the job.
+std::vector<const JobMachine*> machines_of_run(const curve::Curve& curve, const JobFacts& facts) {
+  std::set<std::string> hosts;
+  for (const curve::Device& device : curve.devices) hosts.insert(device.host);
+  std::vector<const JobMachine*> listed, all;
+  for (const JobMachine& machine : facts.machines) {
+    if (machine.is_host && hosts.contains(machine.name)) listed.push_back(&machine);
+    if (!machine.is_stranger()) all.push_back(&machine);
+  }
+  return listed.empty() ? all : listed;
+}
+
 std::optional<JobGap> gap_to_ports(const JudgedCurve& judged, const JobFacts& facts) {
   const curve::Curve& curve = *judged.curve;
   if (!curve.ranks || curve.nodes.value_or(1) < 2 || facts.machines.empty()) return std::nullopt;
   std::optional<NodeRate> least;
-  for (const JobMachine& machine : facts.machines)
-    if (auto rate = rate_of(machine.survey, ranks_per_node(curve)))
+  for (const JobMachine* machine : machines_of_run(curve, facts))
+    if (auto rate = rate_of(machine->survey, ranks_per_node(curve)))
       if (!least || rate->out < least->out) least = std::move(rate);
   if (!least) return std::nullopt;
   Links links;
@@ -232,7 +255,28 @@ std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap) {
       "with their list of devices (# Rank 0 ...)")};
 }
 
-void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
+namespace {
+
+// The most that ports can account for: their share of the ports of their node. Nothing where none
+// of them is of a node of the run.
+double share_of_ports(const JobFacts& facts, const JobGap& gap, const Finding& finding) {
+  const std::vector<PortOfMachine> ports = ports_of_finding(facts, finding);
+  if (ports.empty()) return 1;
+  double most = 0;
+  for (const JobMachine* machine : machines_of_run(*gap.curve->curve, facts)) {
+    const auto bad = std::count_if(ports.begin(), ports.end(), [&](const PortOfMachine& port) {
+      return port.machine == machine;
+    });
+    const auto all = static_cast<double>(machine->survey.facts.rdma_ports.size());
+    if (bad > 0) most = std::max(most, static_cast<double>(bad) / all);
+  }
+  return most;
+}
+
+}  // namespace
+
+void explain_gap(const JobFacts& facts, const JobGap& gap, std::vector<Finding>& findings) {
+  const bool is_tcp = goes_over_sockets(facts.log);
   const double share = gap.observed / gap.expected;
   std::vector<Finding*> explaining;
   for (Finding& finding : findings) {
@@ -243,7 +287,11 @@ void explain_gap(const JobGap& gap, std::vector<Finding>& findings) {
     const auto cause = std::find_if(kCauses.begin(), kCauses.end(),
                                     [&](const Cause& each) { return takes(each.id, finding.id); });
     if (cause == kCauses.end() || share > cause->high) continue;
-    const Bandwidth left = std::max(gap.observed, gap.expected * cause->low);
+    if (is_tcp && is_of_rdma(finding.id)) continue;
+    const double most =
+        finding.id.starts_with("topo.port-") ? share_of_ports(facts, gap, finding) : 1;
+    if (most <= 0) continue;
+    const Bandwidth left = std::max(gap.observed, gap.expected * std::max(cause->low, 1 - most));
     finding.explains = core::figure(gap.expected - left, core::Basis::kComputed,
                                     fmt::format("of the {} that are missing; {}",
                                                 core::format_bandwidth(gap.size()), cause->source));

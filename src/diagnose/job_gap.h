@@ -33,7 +33,9 @@ struct JobGap {
 std::optional<JobGap> find_gap(const JobFacts& facts);
 
 // Sets `explains` of findings that can account for a part of it.
-void explain_gap(const JobGap& gap, std::vector<core::Finding>& findings);
+// Over sockets an RDMA port carries nothing, and a port explains no more than its share of the
+// ports of its node: one of eight at most 1/8 of the rate.
+void explain_gap(const JobFacts& facts, const JobGap& gap, std::vector<core::Finding>& findings);
 
 // What limits the comparison: a table that does not say its GPUs may be of other ones.
 std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap);

@@ -9,6 +9,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/job_hosts.h"
 #include "diagnose/log_rules.h"
 #include "diagnose/topo_diff.h"
 
@@ -194,7 +195,8 @@ std::pair<const JobMachine*, const topology::RdmaPortFacts*> fast_port(const Job
   for (const bool is_host : {true, false})
     for (const JobMachine& machine : facts.machines)
       for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-        if (machine.is_host == is_host && carries_fast(port)) return {&machine, &port};
+        if (machine.is_host == is_host && !machine.is_stranger() && carries_fast(port))
+          return {&machine, &port};
   return {nullptr, nullptr};
 }
 
@@ -343,12 +345,21 @@ void name_both(Finding& finding, const std::string& first) {
   finding.confidence = std::max(finding.confidence, core::Confidence::kLikely);
 }
 
-// Machines of one kind of source are compared with each other.
+// Machines of one job or of one kind are compared with each other.
 void judge_alike(const JobFacts& facts, Judgement& judgement) {
-  std::map<std::string, std::vector<const JobMachine*>> by_kind;
-  for (const JobMachine& machine : facts.machines)
-    if (machine.survey.devices.size() > 1) by_kind[machine.survey.kind].push_back(&machine);
-  for (const auto& [kind, machines] : by_kind) {
+  const auto sets = comparable_machines(facts.machines);
+  std::map<std::string, std::string> first_of_kind;  // of source
+  for (const auto& machines : sets) {
+    if (machines.front()->is_stranger()) continue;
+    const auto [known, is_new] =
+        first_of_kind.emplace(machines.front()->survey.kind, machines.front()->name);
+    if (!is_new && judgement.caveats.empty())
+      judgement.caveats.push_back(core::make_caveat(
+          "job.machines-not-compared",
+          fmt::format("what {} and {} have in common: no log or table holds both, and they are of "
+                      "different runs or kinds",
+                      known->second, machines.front()->name),
+          "they are not compared with each other", false));
     if (machines.size() < 2) continue;
     std::vector<Survey> surveys;
     std::vector<std::string> names;
@@ -366,7 +377,7 @@ void judge_alike(const JobFacts& facts, Judgement& judgement) {
 const JobMachine* where_it_is_up(const JobFacts& facts, const topology::RdmaPortFacts& down) {
   for (const JobMachine& machine : facts.machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-      if (port.name() == down.name() && port.is_active()) return &machine;
+      if (port.name() == down.name() && port.is_active() && !machine.is_stranger()) return &machine;
   return nullptr;
 }
 
@@ -383,7 +394,7 @@ bool tells_of(const Finding& finding, const topology::RdmaPortFacts& port) {
 void weigh_down_ports(const JobFacts& facts, std::vector<Finding>& found) {
   for (const JobMachine& machine : facts.machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
-      if (port.state != "DOWN") continue;
+      if (port.state != "DOWN" || machine.is_stranger()) continue;
       const JobMachine* other = where_it_is_up(facts, port);
       const auto finding = std::find_if(found.begin(), found.end(),
                                         [&](const Finding& each) { return tells_of(each, port); });
@@ -391,6 +402,7 @@ void weigh_down_ports(const JobFacts& facts, std::vector<Finding>& found) {
       finding->severity = core::Severity::kWarning;
       finding->confidence = core::Confidence::kLikely;
       finding->summary += fmt::format(" ({} is up on {})", port.name(), other->name);
+      weigh_membership(machine, *finding);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "diagnose/job_gdr.h"
+#include "diagnose/job_hosts.h"
 #include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
@@ -34,12 +35,10 @@ bool has_devices(const JobFacts& facts) {
     return !survey.of(SurveyDevice::Kind::kGpu).empty();
   });
 }
-// Two that the same kind of source shows: only those are compared.
+// Two that are compared with each other.
 bool has_machines(const JobFacts& facts) {
-  std::set<std::string> kinds;
-  return any_machine(facts, [&](const topology::Survey& survey) {
-    return survey.devices.size() > 1 && !kinds.insert(survey.kind).second;
-  });
+  const auto sets = comparable_machines(facts.machines);
+  return std::any_of(sets.begin(), sets.end(), [](const auto& set) { return set.size() > 1; });
 }
 bool has_gpu_nic_paths(const JobFacts& facts) {
   return any_machine(facts, [](const topology::Survey& survey) {

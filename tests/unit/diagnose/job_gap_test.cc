@@ -33,7 +33,7 @@ TEST(JobGap, SocketsExplainAllOfIt) {
   EXPECT_NEAR(gap->size().in_GBps(), 30.55, 0.15);
   EXPECT_EQ(gap->basis, core::Basis::kMeasured);
   auto findings = found({"log.tcp-fallback"});
-  explain_gap(*gap, findings);
+  explain_gap(parts.facts(), *gap, findings);
   ASSERT_TRUE(findings[0].explains.has_value());
   EXPECT_NEAR(findings[0].explains->value, 30.55, 0.15);
   EXPECT_EQ(findings[0].explains->unit, "GB/s");
@@ -47,7 +47,7 @@ TEST(JobGap, ACauseThatLetsLessThroughDidNotHold) {
   const auto gap = find_gap(parts.facts());
   ASSERT_TRUE(gap.has_value());
   auto findings = found({"log.tcp-fallback", "log.gdr-distance", "topo.memlock-low"});
-  explain_gap(*gap, findings);
+  explain_gap(parts.facts(), *gap, findings);
   EXPECT_FALSE(findings[0].explains.has_value());
   ASSERT_TRUE(findings[1].explains.has_value());
   EXPECT_NEAR(findings[1].explains->value, 20, 0.2);

@@ -1,0 +1,124 @@
+#include "diagnose/job_fit.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "diagnose/log_rules.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool has_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
+      return true;
+  }
+  return false;
+}
+
+// What the completion errors of the log name.
+struct ErrorEnds {
+  std::set<std::string> hcas = {};
+  std::set<std::string> reporters = {};  // hosts
+};
+
+ErrorEnds ends_of_errors(const nccl::DebugLog& log, bool is_no_answer) {
+  ErrorEnds ends;
+  for (const nccl::LogProblem& problem : log.problems) {
+    if (problem.family != nccl::LogFamily::kIbCompletion) continue;
+    if (is_no_answer && problem.key != "12") continue;
+    for (const auto& [named, count] : problem.named)
+      if (named.starts_with("hca ")) ends.hcas.insert(named.substr(4));
+    for (const int process : problem.processes) {
+      const int host = log.processes[static_cast<std::size_t>(process)].host;
+      ends.reporters.insert(log.hosts[static_cast<std::size_t>(host)]);
+    }
+  }
+  return ends;
+}
+
+// A channel may leave over one NIC and arrive at another one.
+bool crosses_rails(const nccl::DebugLog& log) {
+  const nccl::LogSetting* setting = log.setting("NCCL_CROSS_NIC");
+  if (setting != nullptr && setting->value == "1") return true;
+  for (const nccl::LogComm& comm : log.comms)
+    for (const nccl::LogGraph& graph : comm.graphs)
+      if (graph.cross_nic > 0) return true;
+  return false;
+}
+
+// Every host lists the device: the other end of its rail is the device of the same name.
+bool is_on_every_host(const nccl::DebugLog& log, const std::string& hca) {
+  bool is_listed = false;
+  for (const nccl::LogNicList& list : log.nic_lists) {
+    if (list.is_socket) continue;
+    is_listed = std::any_of(list.nics.begin(), list.nics.end(),
+                            [&](const nccl::LogNic& nic) { return nic.name == hca; });
+    if (!is_listed) return false;
+  }
+  return is_listed;
+}
+
+Fit fit_of_port(const JobFacts& facts, const ErrorEnds& ends, const PortOfMachine& at) {
+  using Membership = JobMachine::Membership;
+  if (at.machine->membership == Membership::kStranger) return Fit::kNo;
+  const bool is_sure = at.machine->membership == Membership::kMember;
+  if (ends.hcas.empty()) return Fit::kPossible;
+  const bool is_named = std::any_of(ends.hcas.begin(), ends.hcas.end(), [&](const auto& hca) {
+    return at.port->is_named(hca) || at.port->device == hca;
+  });
+  const bool is_reporter = ends.reporters.contains(at.machine->name);
+  if (is_named) {
+    if (!is_sure) return Fit::kPossible;
+    return is_reporter || facts.log.named_hosts() <= 2 ? Fit::kYes : Fit::kLikely;
+  }
+  const bool is_rail_known = !crosses_rails(facts.log) &&
+                             std::all_of(ends.hcas.begin(), ends.hcas.end(), [&](const auto& hca) {
+                               return is_on_every_host(facts.log, hca);
+                             });
+  return is_reporter || is_rail_known ? Fit::kNo : Fit::kPossible;
+}
+
+bool is_of_port(std::string_view id) {
+  return id.starts_with("topo.port-") || id.starts_with("topo.net-") || id == "topo.gid-index";
+}
+
+}  // namespace
+
+std::vector<PortOfMachine> ports_of_finding(const JobFacts& facts, const Finding& finding) {
+  std::vector<PortOfMachine> ports;
+  for (const JobMachine& machine : facts.machines)
+    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
+      for (const core::Evidence& evidence : finding.evidence)
+        if (evidence.source == port.from.source && has_word(evidence.text, port.device)) {
+          ports.push_back({&machine, &port});
+          break;
+        }
+  return ports;
+}
+
+Fit fit_of(const JobFacts& facts, const Finding& cause, const Finding& effect) {
+  if (!is_of_port(cause.id)) return Fit::kYes;
+  const bool is_no_answer = effect.id == "log.ib-no-answer";
+  if (!is_no_answer && effect.id != "log.possible-link") return Fit::kYes;
+  const std::vector<PortOfMachine> ports = ports_of_finding(facts, cause);
+  const ErrorEnds ends = ends_of_errors(facts.log, is_no_answer);
+  if (ports.empty()) return Fit::kYes;
+  Fit best = Fit::kNo;
+  for (const PortOfMachine& port : ports) best = std::max(best, fit_of_port(facts, ends, port));
+  return best;
+}
+
+bool goes_over_sockets(const nccl::DebugLog& log) {
+  return is_multi_node(log) && !log.networks.empty() &&
+         std::all_of(log.networks.begin(), log.networks.end(),
+                     [](const nccl::LogFact& fact) { return fact.text == "Socket"; });
+}
+
+}  // namespace comm_probe::diagnose

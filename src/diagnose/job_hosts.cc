@@ -1,0 +1,181 @@
+#include "diagnose/job_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace comm_probe::diagnose {
+namespace {
+
+using Kind = topology::SurveyDevice::Kind;
+
+class Joining {
+ public:
+  void name(const std::string& host) {
+    if (host.empty() || place(host) >= 0) return;
+    hosts_.names.push_back(host);
+    hosts_.groups.push_back(-1);
+  }
+  void join(const std::set<std::string>& together) {
+    int group = next_++;
+    for (const std::string& host : together) name(host);
+    std::set<int> old;
+    for (const std::string& host : together)
+      if (const int at = place(host); at >= 0) old.insert(group_of(at));
+    for (std::size_t i = 0; i < hosts_.names.size(); ++i)
+      if (together.contains(hosts_.names[i]) ||
+          (hosts_.groups[i] >= 0 && old.contains(hosts_.groups[i])))
+        hosts_.groups[i] = group;
+  }
+  JobHosts take() { return std::move(hosts_); }
+
+ private:
+  int place(const std::string& host) const {
+    const auto at = std::find(hosts_.names.begin(), hosts_.names.end(), host);
+    return at == hosts_.names.end() ? -1 : static_cast<int>(at - hosts_.names.begin());
+  }
+  int group_of(int at) const { return hosts_.groups[static_cast<std::size_t>(at)]; }
+  JobHosts hosts_ = {};
+  int next_ = 0;
+};
+
+std::set<std::string> hosts_of_comm(const nccl::DebugLog& log, const nccl::LogComm& comm) {
+  std::set<std::string> names;
+  for (const int process : comm.processes) {
+    const int host = log.processes[static_cast<std::size_t>(process)].host;
+    const std::string& name = log.hosts[static_cast<std::size_t>(host)];
+    if (!name.empty()) names.insert(name);
+  }
+  return names;
+}
+
+std::set<std::string> hosts_of_table(const curve::Curve& table) {
+  std::set<std::string> names;
+  for (const curve::Device& device : table.devices)
+    if (!device.host.empty()) names.insert(device.host);
+  return names;
+}
+
+const nccl::LogComm* largest_of(const nccl::DebugLog& log) {
+  const auto at = std::max_element(
+      log.comms.begin(), log.comms.end(),
+      [](const nccl::LogComm& a, const nccl::LogComm& b) { return a.size < b.size; });
+  return at == log.comms.end() || at->size < 2 ? nullptr : &*at;
+}
+
+// node01 and node03, but not node01 and spare: names that differ in their digits alone.
+std::string shape_of(const std::string& name) {
+  std::string shape;
+  for (const char c : name) shape += std::isdigit(static_cast<unsigned char>(c)) != 0 ? '0' : c;
+  return shape;
+}
+
+bool is_alike(const topology::Survey& a, const topology::Survey& b, Kind kind) {
+  const auto models = [&](const topology::Survey& survey) {
+    std::multiset<std::string> known;
+    for (const int device : survey.of(kind))
+      if (!survey.device(device).model.empty()) known.insert(survey.device(device).model);
+    return known;
+  };
+  if (a.of(kind).size() != b.of(kind).size()) return false;
+  const auto of_a = models(a), of_b = models(b);
+  return kind != Kind::kGpu || of_a.empty() || of_b.empty() || *of_a.begin() == *of_b.begin();
+}
+
+bool can_compare(const JobMachine& a, const JobMachine& b) {
+  using Membership = JobMachine::Membership;
+  const bool is_one_stranger =
+      (a.membership == Membership::kStranger) != (b.membership == Membership::kStranger);
+  if (a.survey.kind != b.survey.kind || is_one_stranger) return false;
+  if (a.group >= 0 && b.group >= 0) return a.group == b.group;
+  return is_alike(a.survey, b.survey, Kind::kGpu) && is_alike(a.survey, b.survey, Kind::kNic);
+}
+
+}  // namespace
+
+JobHosts hosts_of(const std::vector<const nccl::DebugLog*>& logs,
+                  const std::vector<const curve::Curve*>& tables) {
+  Joining joining;
+  int ranks = 0;  // of the largest communicator or table
+  int ranks_known = 0;
+  const auto count = [&](int all, int known) {
+    if (all > ranks) ranks = all, ranks_known = 0;
+    if (all == ranks) ranks_known = std::max(ranks_known, known);
+  };
+  for (const nccl::DebugLog* log : logs) {
+    for (const std::string& host : log->hosts) joining.name(host);
+    for (const nccl::LogComm& comm : log->comms)
+      if (comm.size > 1) joining.join(hosts_of_comm(*log, comm));
+    const nccl::LogComm* largest = largest_of(*log);
+    if (largest == nullptr) continue;
+    const bool has_all_nodes = largest->nodes > 0 && hosts_of_comm(*log, *largest).size() >=
+                                                         static_cast<std::size_t>(largest->nodes);
+    count(largest->size, has_all_nodes ? largest->size : largest->ranks_seen);
+  }
+  for (const curve::Curve* table : tables) {
+    const std::set<std::string> names = hosts_of_table(*table);
+    if (names.empty()) continue;
+    joining.join(names);
+    count(table->ranks.value_or(0), static_cast<int>(table->devices.size()));
+  }
+  JobHosts hosts = joining.take();
+  hosts.are_all_known = !hosts.names.empty() && ranks > 1 && ranks_known >= ranks;
+  return hosts;
+}
+
+void place_machines(const JobHosts& hosts, std::vector<JobMachine>& machines) {
+  if (hosts.names.empty()) return;
+  // Where each host has its machine, another one is none of them, whatever its name is.
+  const bool has_each_its_machine =
+      std::all_of(hosts.names.begin(), hosts.names.end(), [&](const std::string& name) {
+        return std::any_of(machines.begin(), machines.end(), [&](const JobMachine& machine) {
+          return machine.is_host && machine.name == name;
+        });
+      });
+  std::set<std::string> shapes;
+  for (const std::string& name : hosts.names) shapes.insert(shape_of(name));
+  for (JobMachine& machine : machines) {
+    if (machine.is_host) {
+      const auto at = std::find(hosts.names.begin(), hosts.names.end(), machine.name);
+      if (at != hosts.names.end())
+        machine.group = hosts.groups[static_cast<std::size_t>(at - hosts.names.begin())];
+      continue;
+    }
+    const bool is_named_otherwise = has_each_its_machine || shapes.contains(shape_of(machine.name));
+    machine.membership = hosts.are_all_known && is_named_otherwise
+                             ? JobMachine::Membership::kStranger
+                             : JobMachine::Membership::kOpen;
+  }
+}
+
+std::vector<std::vector<const JobMachine*>> comparable_machines(
+    const std::vector<JobMachine>& machines) {
+  std::vector<std::vector<const JobMachine*>> sets;
+  for (const JobMachine& machine : machines) {
+    if (machine.survey.devices.size() < 2) continue;
+    const auto set = std::find_if(sets.begin(), sets.end(), [&](const auto& each) {
+      return can_compare(*each.front(), machine);
+    });
+    if (set == sets.end())
+      sets.push_back({&machine});
+    else
+      set->push_back(&machine);
+  }
+  return sets;
+}
+
+void weigh_membership(const JobMachine& machine, core::Finding& finding) {
+  if (machine.membership == JobMachine::Membership::kStranger) {
+    finding.severity = core::Severity::kInfo;
+    finding.summary +=
+        fmt::format(" ({} is no host of this job: no log or table names it)", machine.name);
+  } else if (machine.membership == JobMachine::Membership::kOpen &&
+             finding.severity != core::Severity::kInfo && finding.id.starts_with("topo.port-")) {
+    finding.confidence = core::Confidence::kPossible;
+    finding.summary += fmt::format(" (if {} is a host of this job)", machine.name);
+  }
+}
+
+}  // namespace comm_probe::diagnose
