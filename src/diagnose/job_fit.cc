@@ -32,7 +32,8 @@ ErrorEnds ends_of_errors(const nccl::DebugLog& log, bool is_no_answer) {
   ErrorEnds ends;
   for (const nccl::LogProblem& problem : log.problems) {
     if (problem.family != nccl::LogFamily::kIbCompletion) continue;
-    if (is_no_answer && problem.key != "12") continue;
+    const auto status = problem.fields.find("status");
+    if (is_no_answer && (status == problem.fields.end() || status->second != "12")) continue;
     for (const auto& [named, count] : problem.named)
       if (named.starts_with("hca ")) ends.hcas.insert(named.substr(4));
     for (const int process : problem.processes) {

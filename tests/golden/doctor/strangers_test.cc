@@ -97,7 +97,9 @@ TEST_F(Strangers, OverSocketsADeadPortExplainsNothing) {
   const json document = judged();
   EXPECT_EQ(document["findings"][0]["id"], "job.network-ignored") << document["findings"].dump(1);
   for (const json& finding : document["findings"])
-    if (finding["id"] == "topo.port-not-active") EXPECT_FALSE(finding.contains("explains"));
+    if (finding["id"] == "topo.port-not-active") {
+      EXPECT_FALSE(finding.contains("explains"));
+    }
 }
 
 // Two jobs on machines of two kinds: what one has and the other lacks is no fault.
