@@ -214,7 +214,8 @@ void price(Run& run, const Prepared& ready) {
 
 }  // namespace
 
-int usual_ranks() { return launched_ranks(); }
+// Without a launcher nothing runs; what it would be asked for is judged as the usual mpirun -np 2.
+int usual_ranks() { return launched_ranks() > 0 ? launched_ranks() : 2; }
 
 std::vector<model::Algorithm> algorithms(model::Op op) { return algorithms_for(op); }
 
