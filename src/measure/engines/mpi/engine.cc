@@ -25,7 +25,7 @@ bool is_half(Element element) { return element == Element::kBf16 || element == E
 
 std::optional<core::Error> refuse(const Plan& plan, std::uint64_t largest_count) {
   const int launched = launched_ranks();
-  if (plan.ranks != launched)
+  if (launched > 0 && plan.ranks != launched)
     return core::input_error(
         fmt::format("{} ranks asked for, mpirun started {}", plan.ranks, launched),
         fmt::format("leave --ranks out, or start it with mpirun -np {}", plan.ranks));
