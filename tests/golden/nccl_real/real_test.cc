@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "run_binary.h"
 
@@ -18,6 +19,7 @@ struct Recording {
   const char* folder;
   std::map<std::string, int> compared;  // values by what was decided
 };
+void PrintTo(const Recording& recording, std::ostream* out) { *out << recording.folder; }
 
 class RealNccl : public ::testing::TestWithParam<Recording> {};
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <ostream>
 
 namespace comm_probe::measure::nccl {
 namespace {
@@ -25,6 +26,7 @@ struct Release {
   int code;
   bool registers, windows, exchanges, quiet;
 };
+void PrintTo(const Release& release, std::ostream* out) { *out << release.code; }
 class NcclRelease : public ::testing::TestWithParam<Release> {};
 
 TEST_P(NcclRelease, HasTheSymbolsOfItsTime) {
