@@ -423,10 +423,6 @@ constexpr std::array kFindings = {
 };
 
 constexpr std::array kCaveats = {
-    CaveatEntry{"log.excerpt", "the log is an excerpt: no rank's initialisation is in it",
-                "give the whole output of all ranks"},
-    CaveatEntry{"log.ranks-absent", "lines of some ranks only are in the log",
-                "give the logs of all ranks: the first failure may stand in another"},
     CaveatEntry{"log.torn-lines", "processes wrote into each other's lines",
                 "NCCL_DEBUG_FILE=/some/path/nccl.%h.%p.log gives each process a file of its own"},
     CaveatEntry{"log.zero-bytes",
