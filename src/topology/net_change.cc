@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace comm_probe::topology {
 namespace {
 
 using Kind = CounterChange::Kind;
 using Source = PortCounters::Source;
+using Identity = decltype(std::declval<const PortCounters&>().identity());
 
 const RdmaPortFacts* facts_of(const std::vector<RdmaPortFacts>& known, const PortCounters& port) {
   for (const RdmaPortFacts& facts : known) {
@@ -109,12 +112,10 @@ CounterChange change_of(std::string_view counter, Source source, std::uint64_t b
 
 NetEnds ends_of(const std::vector<NetSnapshot>& snapshots, GivenOrder given) {
   std::vector<std::vector<PortRecord>> ports;
-  std::map<std::string, std::size_t> places;
+  std::map<Identity, std::size_t> places;
   for (const NetSnapshot& snapshot : snapshots)
     for (const PortCounters& port : snapshot.ports) {
-      const std::string key = fmt::format("{}/{}/{}/{}/{}/{}", static_cast<int>(port.source),
-                                          port.host, port.device, port.port, port.netdev, port.lid);
-      const auto [place, is_new] = places.try_emplace(key, ports.size());
+      const auto [place, is_new] = places.try_emplace(port.identity(), ports.size());
       if (is_new) ports.emplace_back();
       ports[place->second].push_back({snapshot.source, &port});
     }
@@ -144,13 +145,17 @@ NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
                          const std::vector<RdmaPortFacts>& known,
                          std::optional<core::Duration> elapsed) {
   NetChange change{.before = before.source, .after = after.source};
+  std::map<Identity, const PortCounters*> known_before;
+  for (const PortCounters& port : before.ports) known_before.try_emplace(port.identity(), &port);
+  std::set<Identity> known_after;
   for (const PortCounters& port : after.ports) {
-    const auto old = std::find_if(before.ports.begin(), before.ports.end(),
-                                  [&](const PortCounters& other) { return other.is_same(port); });
-    if (old == before.ports.end()) {
+    known_after.insert(port.identity());
+    const auto found = known_before.find(port.identity());
+    if (found == known_before.end()) {
       ++change.only_after;
       continue;
     }
+    const PortCounters* old = found->second;
     PortChange& place = place_for(change, port, facts_of(known, port));
     place.elapsed = elapsed;
     if (old->time && port.time) place.elapsed = *port.time - *old->time;
@@ -159,9 +164,7 @@ NetChange change_between(const NetSnapshot& before, const NetSnapshot& after,
     add_counters(*old, port, place);
   }
   for (const PortCounters& port : before.ports)
-    if (std::none_of(after.ports.begin(), after.ports.end(),
-                     [&](const PortCounters& other) { return other.is_same(port); }))
-      ++change.only_before;
+    if (!known_after.contains(port.identity())) ++change.only_before;
   return change;
 }
 

@@ -49,11 +49,6 @@ std::string PortCounters::name() const {
   return "a port without a name";
 }
 
-bool PortCounters::is_same(const PortCounters& other) const {
-  return source == other.source && host == other.host && device == other.device &&
-         port == other.port && netdev == other.netdev && lid == other.lid;
-}
-
 std::optional<std::uint64_t> PortCounters::value(std::string_view counter) const {
   const auto found = counters.find(std::string(counter));
   if (found == counters.end()) return std::nullopt;

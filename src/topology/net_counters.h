@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/finding.h"
@@ -44,8 +45,9 @@ struct PortCounters {
 
   // "mlx5_0", "mlx5_0:2", "ens1f0np0", "LID 6 port 1".
   std::string name() const;
-  // The same port shown by the same source, at another time.
-  bool is_same(const PortCounters& other) const;
+  // Equal for records of the same port shown by the same source, at any time. Refers to this.
+  auto identity() const { return std::tie(source, host, device, port, netdev, lid); }
+  bool is_same(const PortCounters& other) const { return identity() == other.identity(); }
   std::optional<std::uint64_t> value(std::string_view counter) const;
 };
 const char* counter_source_name(PortCounters::Source source);  // "sysfs", "ethtool -S", ...
