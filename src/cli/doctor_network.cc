@@ -39,10 +39,11 @@ NetworkJudgement judge_pile_counters(topology::NetReading counters,
   NetworkJudgement judgement;
   if (counters.snapshots.empty()) return judgement;
   judgement.said.caveats = std::move(counters.caveats);
-  for (NetSnapshot& snapshot : counters.snapshots)
-    for (topology::PortCounters& port : snapshot.ports) {
-      if (port.host.empty()) port.host = diagnose::host_of_path(snapshot.source, hosts);
-    }
+  for (NetSnapshot& snapshot : counters.snapshots) {
+    const std::string host = diagnose::host_of_path(snapshot.source, hosts);
+    for (topology::PortCounters& port : snapshot.ports)
+      if (port.host.empty()) port.host = host;
+  }
   std::vector<topology::RdmaPortFacts> known;
   for (const diagnose::JobMachine& machine : machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)

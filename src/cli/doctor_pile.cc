@@ -213,6 +213,7 @@ class PileReading {
   void read_lines();
   void take_dumps(Pile& pile);
   void take_traces(Pile& pile);
+  void drop_tables();
   void take(std::size_t i, Pile& pile);
   void name_quiet_logs(Pile& pile);
   core::Caveat unreadable(const core::Error& error) const {
@@ -385,6 +386,16 @@ std::string kinds_of(const Content& content) {
   return kinds;
 }
 
+// The number in the name of a table is no rank's.
+void PileReading::drop_tables() {
+  std::set<std::string_view> tables;
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (const Content& content = contents_[i];
+        !content.has_nccl_lines && !content.has_job_lines && (content.reading || content.machine))
+      tables.insert(files_[i]);
+  std::erase_if(lines_.logs, [&](const auto& log) { return tables.contains(log.second); });
+}
+
 void PileReading::take(std::size_t i, Pile& pile) {
   Content& content = contents_[i];
   const std::string kinds = kinds_of(content);
@@ -403,10 +414,6 @@ void PileReading::take(std::size_t i, Pile& pile) {
     for (core::Caveat& caveat : content.counters->caveats)
       pile.counters.caveats.push_back(std::move(caveat));
   }
-  const bool is_table =
-      !content.has_nccl_lines && !content.has_job_lines && (content.reading || content.machine);
-  if (is_table)  // its number is no rank's
-    std::erase_if(lines_.logs, [&](const auto& log) { return log.second == files_[i]; });
   if (!is_used(content) && !content.error && !taken_.contains(files_[i]))
     pile.unrecognised.push_back(files_[i]);
 }
@@ -431,6 +438,7 @@ Pile PileReading::finish() {
   pile.files = files_.size();
   take_dumps(pile);
   take_traces(pile);
+  drop_tables();
   for (std::size_t i = 0; i < files_.size(); ++i) take(i, pile);
   pile.log = log_reader_.finish();
   pile.lines = std::move(lines_);
