@@ -48,12 +48,20 @@ std::optional<std::uint64_t> bus_number(const std::string& bus_id) {
   return bus_id.empty() ? std::nullopt : std::optional(number);
 }
 
-// Bus ids of all GPUs that the log shows on a host, in their order.
-std::set<std::uint64_t> buses_of_host(const nccl::DebugLog& log, int host) {
-  std::set<std::uint64_t> buses;
-  for (const nccl::LogRank& rank : log.ranks)
-    if (rank.bus_id != 0 && log.processes[static_cast<std::size_t>(rank.process)].host == host)
-      buses.insert(rank.bus_id);
+// Bus ids of all GPUs that the log shows on each host and of each process, in their order.
+struct Buses {
+  std::vector<std::set<std::uint64_t>> of_host = {};
+  std::vector<std::set<std::uint64_t>> of_process = {};  // with 0 where a rank of it tells none
+};
+Buses buses_of(const nccl::DebugLog& log) {
+  Buses buses{std::vector<std::set<std::uint64_t>>(log.hosts.size()),
+              std::vector<std::set<std::uint64_t>>(log.processes.size())};
+  for (const nccl::LogRank& rank : log.ranks) {
+    const auto process = static_cast<std::size_t>(rank.process);
+    const auto host = static_cast<std::size_t>(log.processes[process].host);
+    buses.of_process[process].insert(rank.bus_id);
+    if (rank.bus_id != 0 && host < buses.of_host.size()) buses.of_host[host].insert(rank.bus_id);
+  }
   return buses;
 }
 
@@ -115,18 +123,18 @@ const topology::Road* nearest_road(const Survey& survey, int gpu) {
 }
 
 // Of one rank: a NIC that it sends over itself and that is farther than another one.
-std::optional<FarNic> far_nic(const JobFacts& facts, const nccl::LogRank& rank) {
+std::optional<FarNic> far_nic(const JobFacts& facts, const Buses& buses,
+                              const nccl::LogRank& rank) {
   const nccl::LogProcess& process = facts.log.processes[static_cast<std::size_t>(rank.process)];
-  const auto& hosts = facts.log.hosts;
-  if (process.own_devices == 0 || static_cast<std::size_t>(process.host) >= hosts.size())
-    return std::nullopt;
-  const std::string& host = hosts[static_cast<std::size_t>(process.host)];
+  const auto at = static_cast<std::size_t>(process.host);
+  if (process.own_devices == 0 || at >= facts.log.hosts.size()) return std::nullopt;
+  const std::string& host = facts.log.hosts[at];
   const JobMachine* machine = machine_of_host(facts, host);
   const nccl::LogNicList* list = list_of_host(facts.log, process.host);
   if (machine == nullptr || list == nullptr) return std::nullopt;
   const Survey& survey = machine->survey;
   auto gpu = gpu_of_bus(survey, rank.bus_id);
-  if (!gpu) gpu = gpu_by_order(survey, buses_of_host(facts.log, process.host), rank.bus_id);
+  if (!gpu) gpu = gpu_by_order(survey, buses.of_host[at], rank.bus_id);
   if (!gpu) return std::nullopt;
   const topology::Road* best = nearest_road(survey, *gpu);
   for (std::size_t i = 0; best != nullptr && i < list->nics.size() && i < 64; ++i) {
@@ -148,21 +156,17 @@ std::optional<FarNic> far_nic(const JobFacts& facts, const nccl::LogRank& rank) 
   return std::nullopt;
 }
 
-// A process with one communicator of one rank per process: what it sends is that rank's.
-bool is_alone_in_process(const nccl::DebugLog& log, const nccl::LogRank& rank) {
-  return std::count_if(log.ranks.begin(), log.ranks.end(), [&](const nccl::LogRank& other) {
-           return other.process == rank.process && other.bus_id != rank.bus_id;
-         }) == 0;
-}
-
 void judge_far_nics(const JobFacts& facts, Judgement& judgement) {
   constexpr std::size_t kMostRanks = 4096;
+  const Buses buses = buses_of(facts.log);
   std::vector<FarNic> far;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < std::min(kMostRanks, facts.log.ranks.size()); ++i) {
     const nccl::LogRank& rank = facts.log.ranks[i];
-    if (rank.bus_id == 0 || !is_alone_in_process(facts.log, rank)) continue;
-    if (auto one = far_nic(facts, rank); one && seen.insert(one->host + one->gpu).second)
+    // what a process sends is its one GPU's
+    const bool has_one_gpu = buses.of_process[static_cast<std::size_t>(rank.process)].size() == 1;
+    if (rank.bus_id == 0 || !has_one_gpu) continue;
+    if (auto one = far_nic(facts, buses, rank); one && seen.insert(one->host + one->gpu).second)
       far.push_back(std::move(*one));
   }
   if (far.empty()) return;
@@ -205,10 +209,8 @@ std::optional<StatedSetting> socket_cause(const JobFacts& facts) {
   if (const nccl::LogSetting* setting = socket_setting(facts.log))
     return StatedSetting{setting->name, setting->value, log_evidence(facts.log, setting->first)};
   const auto stated = std::find_if(
-      facts.environment.begin(), facts.environment.end(), [](const StatedSetting& setting) {
-        return (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") ||
-               (setting.name == "NCCL_NET" && setting.value == "Socket");
-      });
+      facts.environment.begin(), facts.environment.end(),
+      [](const StatedSetting& setting) { return sends_over_sockets(setting.name, setting.value); });
   return stated == facts.environment.end() ? std::nullopt : std::optional(*stated);
 }
 
@@ -374,11 +376,13 @@ void judge_alike(const JobFacts& facts, Judgement& judgement) {
   }
 }
 
-const JobMachine* where_it_is_up(const JobFacts& facts, const topology::RdmaPortFacts& down) {
+// Of each port by its name: the first machine on which it is up.
+std::map<std::string, const JobMachine*> ports_that_are_up(const JobFacts& facts) {
+  std::map<std::string, const JobMachine*> up;
   for (const JobMachine& machine : facts.machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-      if (port.name() == down.name() && port.is_active() && !machine.is_stranger()) return &machine;
-  return nullptr;
+      if (port.is_active() && !machine.is_stranger()) up.try_emplace(port.name(), &machine);
+  return up;
 }
 
 bool tells_of(const Finding& finding, const topology::RdmaPortFacts& port) {
@@ -392,16 +396,18 @@ bool tells_of(const Finding& finding, const topology::RdmaPortFacts& port) {
 }  // namespace
 
 void weigh_down_ports(const JobFacts& facts, std::vector<Finding>& found) {
+  const auto up = ports_that_are_up(facts);
   for (const JobMachine& machine : facts.machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
       if (port.state != "DOWN" || machine.is_stranger()) continue;
-      const JobMachine* other = where_it_is_up(facts, port);
+      const auto other = up.find(port.name());
+      if (other == up.end()) continue;
       const auto finding = std::find_if(found.begin(), found.end(),
                                         [&](const Finding& each) { return tells_of(each, port); });
-      if (other == nullptr || finding == found.end()) continue;
+      if (finding == found.end()) continue;
       finding->severity = core::Severity::kWarning;
       finding->confidence = core::Confidence::kLikely;
-      finding->summary += fmt::format(" ({} is up on {})", port.name(), other->name);
+      finding->summary += fmt::format(" ({} is up on {})", port.name(), other->second->name);
       weigh_membership(machine, *finding);
     }
 }

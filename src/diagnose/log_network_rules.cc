@@ -424,11 +424,13 @@ bool is_without_gdr(const DebugLog& log) {
   });
 }
 
+bool sends_over_sockets(std::string_view name, std::string_view value) {
+  return (name == "NCCL_IB_DISABLE" && value == "1") || (name == "NCCL_NET" && value == "Socket");
+}
+
 const nccl::LogSetting* socket_setting(const DebugLog& log) {
-  for (const nccl::LogSetting& setting : log.settings) {
-    if (setting.name == "NCCL_IB_DISABLE" && setting.value == "1") return &setting;
-    if (setting.name == "NCCL_NET" && setting.value == "Socket") return &setting;
-  }
+  for (const nccl::LogSetting& setting : log.settings)
+    if (sends_over_sockets(setting.name, setting.value)) return &setting;
   return nullptr;
 }
 

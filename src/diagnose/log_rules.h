@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnose/diagnose.h"
@@ -36,7 +37,9 @@ std::vector<int> ranks_of(const nccl::DebugLog& log, const std::vector<int>& pro
 std::vector<int> host_sets(const nccl::DebugLog& log);
 // A communicator of several nodes, or a connection over the network.
 bool is_multi_node(const nccl::DebugLog& log);
-// NCCL_IB_DISABLE=1 or NCCL_NET=Socket: what sends it over TCP. Null where the log shows neither.
+// NCCL_IB_DISABLE=1 or NCCL_NET=Socket.
+bool sends_over_sockets(std::string_view name, std::string_view value);
+// What sends it over TCP. Null where the log shows no such setting.
 const nccl::LogSetting* socket_setting(const nccl::DebugLog& log);
 // GPUs that have no GPUDirect RDMA, by the list of the benchmark.
 bool is_without_gdr(const nccl::DebugLog& log);
