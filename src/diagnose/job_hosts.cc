@@ -4,41 +4,44 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
+
+#include "diagnose/bonds.h"
 
 namespace comm_probe::diagnose {
 namespace {
 
 using Kind = topology::SurveyDevice::Kind;
 
+// Names hosts, and joins those that are named together.
 class Joining {
  public:
-  void name(const std::string& host) {
-    if (host.empty() || place(host) >= 0) return;
-    hosts_.names.push_back(host);
-    hosts_.groups.push_back(-1);
+  int place(const std::string& host) {
+    const auto [at, is_new] = places_.try_emplace(host, static_cast<int>(places_.size()));
+    if (is_new) {
+      hosts_.names.push_back(host);
+      bonds_.add();
+    }
+    return at->second;
   }
   void join(const std::set<std::string>& together) {
-    int group = next_++;
-    for (const std::string& host : together) name(host);
-    std::set<int> old;
-    for (const std::string& host : together)
-      if (const int at = place(host); at >= 0) old.insert(group_of(at));
-    for (std::size_t i = 0; i < hosts_.names.size(); ++i)
-      if (together.contains(hosts_.names[i]) ||
-          (hosts_.groups[i] >= 0 && old.contains(hosts_.groups[i])))
-        hosts_.groups[i] = group;
+    for (const std::string& host : together) {
+      joined_.insert(place(host));
+      bonds_.bind(place(host), place(*together.begin()));
+    }
   }
-  JobHosts take() { return std::move(hosts_); }
+  JobHosts take() {
+    for (int at = 0; at < static_cast<int>(hosts_.names.size()); ++at)
+      hosts_.groups.push_back(joined_.contains(at) ? bonds_.root(at) : -1);
+    return std::move(hosts_);
+  }
 
  private:
-  int place(const std::string& host) const {
-    const auto at = std::find(hosts_.names.begin(), hosts_.names.end(), host);
-    return at == hosts_.names.end() ? -1 : static_cast<int>(at - hosts_.names.begin());
-  }
-  int group_of(int at) const { return hosts_.groups[static_cast<std::size_t>(at)]; }
   JobHosts hosts_ = {};
-  int next_ = 0;
+  std::map<std::string, int> places_ = {};
+  std::set<int> joined_ = {};
+  Bonds bonds_ = {};
 };
 
 std::set<std::string> hosts_of_comm(const nccl::DebugLog& log, const nccl::LogComm& comm) {
@@ -72,16 +75,21 @@ std::string shape_of(const std::string& name) {
   return shape;
 }
 
-bool is_alike(const topology::Survey& a, const topology::Survey& b, Kind kind) {
-  const auto models = [&](const topology::Survey& survey) {
-    std::multiset<std::string> known;
-    for (const int device : survey.of(kind))
-      if (!survey.device(device).model.empty()) known.insert(survey.device(device).model);
-    return known;
-  };
-  if (a.of(kind).size() != b.of(kind).size()) return false;
-  const auto of_a = models(a), of_b = models(b);
-  return kind != Kind::kGpu || of_a.empty() || of_b.empty() || *of_a.begin() == *of_b.begin();
+// Empty where no GPU tells it.
+std::string gpu_model(const topology::Survey& survey) {
+  std::string first;
+  for (const int gpu : survey.of(Kind::kGpu)) {
+    const std::string& model = survey.device(gpu).model;
+    if (!model.empty() && (first.empty() || model < first)) first = model;
+  }
+  return first;
+}
+
+bool is_alike(const topology::Survey& a, const topology::Survey& b) {
+  for (const Kind kind : {Kind::kGpu, Kind::kNic})
+    if (a.of(kind).size() != b.of(kind).size()) return false;
+  const std::string of_a = gpu_model(a), of_b = gpu_model(b);
+  return of_a.empty() || of_b.empty() || of_a == of_b;
 }
 
 bool can_compare(const JobMachine& a, const JobMachine& b) {
@@ -90,7 +98,7 @@ bool can_compare(const JobMachine& a, const JobMachine& b) {
       (a.membership == Membership::kStranger) != (b.membership == Membership::kStranger);
   if (a.survey.kind != b.survey.kind || is_one_stranger) return false;
   if (a.group >= 0 && b.group >= 0) return a.group == b.group;
-  return is_alike(a.survey, b.survey, Kind::kGpu) && is_alike(a.survey, b.survey, Kind::kNic);
+  return is_alike(a.survey, b.survey);
 }
 
 }  // namespace
@@ -105,7 +113,8 @@ JobHosts hosts_of(const std::vector<const nccl::DebugLog*>& logs,
     if (all == ranks) ranks_known = std::max(ranks_known, known);
   };
   for (const nccl::DebugLog* log : logs) {
-    for (const std::string& host : log->hosts) joining.name(host);
+    for (const std::string& host : log->hosts)
+      if (!host.empty()) joining.place(host);
     for (const nccl::LogComm& comm : log->comms)
       if (comm.size > 1) joining.join(hosts_of_comm(*log, comm));
     const nccl::LogComm* largest = largest_of(*log);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 
 #include "core/finding_table.h"
+#include "diagnose/bonds.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -33,23 +33,6 @@ struct RankSet {
     return largest->ranks_seen == largest->size &&
            std::set<int>(largest->processes.begin(), largest->processes.end()) == processes;
   }
-};
-
-class Bonds {
- public:
-  explicit Bonds(std::size_t processes) : above_(processes) {
-    std::iota(above_.begin(), above_.end(), 0);
-  }
-  int root(int process) {
-    while (above_[at(process)] != process)
-      process = above_[at(process)] = above_[at(above_[at(process)])];
-    return process;
-  }
-  void bind(int a, int b) { above_[at(root(a))] = root(b); }
-
- private:
-  static std::size_t at(int process) { return static_cast<std::size_t>(process); }
-  std::vector<int> above_;
 };
 
 // Sets of ranks of communicators of more than one rank.
@@ -144,10 +127,7 @@ std::string file_name(const DebugLog& log, int file) {
 LogRun described(const DebugLog& log, const Run& run) {
   LogRun said;
   for (const int file : run.files) said.files.push_back(log.files[static_cast<std::size_t>(file)]);
-  for (const RankSet* set : run.sets) {
-    said.processes += set->processes.size();
-    said.size = std::max(said.size, set->largest->size);
-  }
+  for (const RankSet* set : run.sets) said.size = std::max(said.size, set->largest->size);
   said.name = file_name(log, *run.files.begin());
   if (run.files.size() > 1)
     said.name +=

@@ -22,12 +22,11 @@ namespace comm_probe::diagnose {
 
 struct LogRun {
   std::vector<std::string> files = {};  // that hold its ranks
-  std::size_t processes = 0;
-  int size = 0;           // of its largest communicator
-  std::string name = {};  // "a.log and 3 more files"
+  int size = 0;                         // of its largest communicator
+  std::string name = {};                // "a.log and 3 more files"
 };
 struct LogRuns {
-  // The one with the most processes first. Fewer than two: the logs can be judged as one.
+  // The one with the largest set of ranks first. Fewer than two: the logs can be judged as one.
   std::vector<LogRun> runs = {};
   std::vector<core::Caveat> caveats = {};
 };

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "core/finding_table.h"
+#include "diagnose/bonds.h"
 #include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
@@ -57,22 +59,21 @@ std::vector<int> ranks_of(const DebugLog& log, const std::vector<int>& processes
 }
 
 std::vector<int> host_sets(const DebugLog& log) {
-  std::vector<int> sets(log.hosts.size(), -1);
-  const auto set_of = [&](int process) -> int& {
-    const int host = log.processes[static_cast<std::size_t>(process)].host;
-    return sets[static_cast<std::size_t>(host)];
+  const auto host_of = [&](int process) {
+    return log.processes[static_cast<std::size_t>(process)].host;
   };
-  int next = 0;
-  for (const nccl::LogComm& comm : log.comms) {
-    std::set<int> joined;
+  Bonds bonds(log.hosts.size());
+  for (const nccl::LogComm& comm : log.comms)
     for (const int process : comm.processes)
-      if (set_of(process) >= 0) joined.insert(set_of(process));
-    const int set = joined.empty() ? next++ : *joined.begin();
-    for (const int process : comm.processes) set_of(process) = set;
-    if (joined.size() < 2) continue;
-    for (int& each : sets)
-      if (joined.contains(each)) each = set;
-  }
+      bonds.bind(host_of(process), host_of(comm.processes.front()));
+  std::vector<int> sets(log.hosts.size(), -1);
+  std::map<int, int> numbers;  // of roots, in the order of the communicators
+  for (const nccl::LogComm& comm : log.comms)
+    for (const int process : comm.processes) {
+      const int next = static_cast<int>(numbers.size());
+      sets[static_cast<std::size_t>(host_of(process))] =
+          numbers.try_emplace(bonds.root(host_of(process)), next).first->second;
+    }
   return sets;
 }
 
