@@ -95,8 +95,6 @@ constexpr std::array kProofs = {
     Proof{"log.possible-peer-death", "hang.rank-dead-or-stuck"},
 };
 
-bool is_weighty(const Finding& finding) { return finding.severity != Severity::kInfo; }
-
 bool any(const std::vector<Finding>& findings, std::string_view pattern) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return takes(pattern, finding.id) && is_weighty(finding);

@@ -1,26 +1,15 @@
 #include "diagnose/job_fit.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
+#include "diagnose/job_machines.h"
 #include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
 
 using core::Finding;
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-bool has_word(std::string_view text, std::string_view word) {
-  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end])))
-      return true;
-  }
-  return false;
-}
 
 // What the completion errors of the log name.
 struct ErrorEnds {
@@ -71,9 +60,8 @@ Fit fit_of_port(const JobFacts& facts, const ErrorEnds& ends, const PortOfMachin
   if (at.machine->membership == Membership::kStranger) return Fit::kNo;
   const bool is_sure = at.machine->membership == Membership::kMember;
   if (ends.hcas.empty()) return Fit::kPossible;
-  const bool is_named = std::any_of(ends.hcas.begin(), ends.hcas.end(), [&](const auto& hca) {
-    return at.port->is_named(hca) || at.port->device == hca;
-  });
+  const bool is_named = std::any_of(ends.hcas.begin(), ends.hcas.end(),
+                                    [&](const auto& hca) { return at.port->is_named(hca); });
   const bool is_reporter = ends.reporters.contains(at.machine->name);
   if (is_named) {
     if (!is_sure) return Fit::kPossible;
@@ -97,7 +85,7 @@ std::vector<PortOfMachine> ports_of_finding(const JobFacts& facts, const Finding
   for (const JobMachine& machine : facts.machines)
     for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
       for (const core::Evidence& evidence : finding.evidence)
-        if (evidence.source == port.from.source && has_word(evidence.text, port.device)) {
+        if (evidence.source == port.from.source && has_word(evidence.text, port.device, "_")) {
           ports.push_back({&machine, &port});
           break;
         }

@@ -12,19 +12,6 @@ namespace {
 
 using topology::Source;
 
-bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-bool names_host(std::string_view path, std::string_view host) {
-  if (host.size() < 2) return false;
-  for (std::size_t at = path.find(host); at != path.npos; at = path.find(host, at + 1)) {
-    const std::size_t end = at + host.size();
-    if ((at == 0 || !is_word_char(path[at - 1])) &&
-        (end == path.size() || !is_word_char(path[end])))
-      return true;
-  }
-  return false;
-}
-
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == path.npos ? "" : path.substr(0, slash);
@@ -109,10 +96,22 @@ void add_each(JoinedMachines& joined, const std::string& name, std::vector<Sourc
 
 }  // namespace
 
+bool has_word(std::string_view text, std::string_view word, std::string_view also) {
+  const auto is_of_word = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || also.find(c) != also.npos;
+  };
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_of_word(text[at - 1])) && (end == text.size() || !is_of_word(text[end])))
+      return true;
+  }
+  return false;
+}
+
 std::string host_of_path(const std::string& path, const std::vector<std::string>& hosts) {
   std::string best;
   for (const std::string& host : hosts)
-    if (host.size() > best.size() && names_host(path, host)) best = host;
+    if (host.size() > std::max<std::size_t>(1, best.size()) && has_word(path, host)) best = host;
   return best;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnose/diagnose.h"
@@ -14,6 +15,9 @@
 #include "topology/merge.h"
 
 namespace comm_probe::diagnose {
+
+// A word ends where no letter or digit follows, nor one of the characters `also`.
+bool has_word(std::string_view text, std::string_view word, std::string_view also = "");
 
 // The longest of the hosts that a path names as a whole word: "node1" for "a/node1/topo.txt", none
 // for "node12.txt".

@@ -304,8 +304,6 @@ const std::vector<JobQuestion> kQuestions = {
      kProfile},
 };
 
-bool is_weighty(const core::Finding& finding) { return finding.severity != core::Severity::kInfo; }
-
 }  // namespace
 
 const char* job_tree_name(JobTree tree) {
@@ -347,6 +345,8 @@ const char* outcome_name(JobVisit::Outcome outcome) {
   }
   return "";
 }
+
+bool is_weighty(const core::Finding& finding) { return finding.severity != core::Severity::kInfo; }
 
 bool takes(std::string_view pattern, std::string_view id) {
   if (!pattern.ends_with('*')) return pattern == id;

@@ -42,5 +42,7 @@ std::vector<JobVisit> walk(JobTree tree, const JobFacts& facts,
 std::size_t place_in(JobTree tree, std::string_view id);
 // "topo.nvlink-*" takes "topo.nvlink-inactive".
 bool takes(std::string_view pattern, std::string_view id);
+// An error or a warning.
+bool is_weighty(const core::Finding& finding);
 
 }  // namespace comm_probe::diagnose
