@@ -39,7 +39,7 @@ Result<GpuTimer> GpuTimer::make() {
   const auto hold = module->function("hold");
   if (!hold) return hold.error();
   timer.hold_ = *hold;
-  timer.module_.push_back(std::move(*module));
+  timer.module_ = std::move(*module);
   return timer;
 }
 

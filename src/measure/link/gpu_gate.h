@@ -1,12 +1,14 @@
 // How work on a GPU is timed. The stream is held while the host puts the work behind it; two events
 // around the work give the time of the GPU alone, in which no launch of the host is counted (as
-// nvbandwidth does it). Where the stream cannot be held, `is_held` says so.
+// nvbandwidth does it). Where the program carries no kernels nothing is held, and they are part of
+// it.
 //
 //   GpuTimer timer = *GpuTimer::make();
 //   const auto time = timer.time(stream, [&] { return copy_16_times(stream); });
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "measure/engines/cuda/resources.h"
 
@@ -33,7 +35,6 @@ class GpuTimer {
   // What the host takes for `work` while the stream is busy with what `before` put on it.
   core::Result<core::Duration> time_host(const cuda::Stream& stream, const Enqueue& before,
                                          const Enqueue& work);
-  bool is_held() const { return hold_ != nullptr; }
 
  private:
   GpuTimer(cuda::Event begin, cuda::Event end, cuda::PinnedBuffer word)
@@ -45,7 +46,7 @@ class GpuTimer {
   cuda::Event end_;
   cuda::PinnedBuffer word_;
   cuda::Address word_address_ = 0;
-  std::vector<cuda::Module> module_ = {};  // none where the program carries no kernels
+  std::optional<cuda::Module> module_ = {};  // none where the program carries no kernels
   cuda::FunctionHandle hold_ = nullptr;
 };
 

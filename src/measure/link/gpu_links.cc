@@ -278,16 +278,4 @@ std::string GpuLink::name() const {
   return own + " -> " + other;
 }
 
-const GpuLink* GpuLinks::find(GpuLinkKind kind, int gpu, HostMemory memory) const {
-  for (const GpuLink& link : links)
-    if (link.kind == kind && link.gpu == gpu && link.memory == memory) return &link;
-  return nullptr;
-}
-
-const GpuCost* GpuLinks::cost(const std::string& name, int gpu) const {
-  for (const GpuCost& cost : costs)
-    if (cost.name == name && cost.gpu == gpu) return &cost;
-  return nullptr;
-}
-
 }  // namespace comm_probe::measure

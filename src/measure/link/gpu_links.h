@@ -118,9 +118,6 @@ struct GpuLinks {
   std::string driver = {};          // "13.0", the CUDA version that it supports
   core::Duration took = {};
   std::vector<core::Caveat> caveats = {};
-
-  const GpuLink* find(GpuLinkKind kind, int gpu, HostMemory memory = HostMemory::kNone) const;
-  const GpuCost* cost(const std::string& name, int gpu = 0) const;
 };
 
 struct GpuPlan {

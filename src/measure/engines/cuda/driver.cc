@@ -80,10 +80,4 @@ std::string Driver::version_text() const {
   return fmt::format("{}.{}", version_ / 1000, version_ % 1000 / 10);
 }
 
-std::optional<core::Error> missing_driver() {
-  const auto driver = Driver::get();
-  if (driver) return std::nullopt;
-  return driver.error();
-}
-
 }  // namespace comm_probe::measure::cuda

@@ -10,7 +10,6 @@
 // A process that has called `get` must not fork into one that uses CUDA: fork before.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,8 +81,5 @@ class Driver : public Functions {
 
 // `get` without its memory, for the names of any library.
 core::Result<Driver> load_driver(const std::vector<std::string>& names);
-
-// Nothing where a GPU can be used; else one line for `bench --backend cuda` and `link`.
-std::optional<core::Error> missing_driver();
 
 }  // namespace comm_probe::measure::cuda

@@ -34,19 +34,11 @@ constexpr int kNotReady = 600;
 
 // CUdevice_attribute
 enum Attribute : int {
-  kMaxThreadsPerBlock = 1,
-  kWarpSize = 10,
-  kClockKilohertz = 13,
   kMultiprocessors = 16,
-  kMemoryClockKilohertz = 36,
-  kMemoryBusBits = 37,
-  kL2Bytes = 38,
   kCopyEngines = 40,
   kComputeMajor = 75,
   kComputeMinor = 76,
-  kCooperativeLaunch = 95,
   kGpuDirectRdma = 116,
-  kDmaBuf = 124,
 };
 
 // Flags; those that are 0 are not named.
@@ -54,16 +46,11 @@ constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
 constexpr unsigned kHostAllocPortable = 1;  // pinned for every context
 constexpr unsigned kHostAllocDeviceMap = 2;
-constexpr unsigned kHostAllocWriteCombined = 4;
 constexpr unsigned kHostRegisterPortable = 1;
 constexpr unsigned kIpcLazyPeerAccess = 1;
-constexpr unsigned kWaitValueGreaterOrEqual = 0;
-constexpr unsigned kWaitValueEqual = 1;
 constexpr int kCaptureThreadLocal = 1;
-constexpr int kDmaBufFd = 1;            // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
-constexpr int kP2PAccess = 2;           // CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
-constexpr int kP2PNativeAtomics = 3;    // CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
-constexpr int kP2PPerformanceRank = 1;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+constexpr int kDmaBufFd = 1;          // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
+constexpr int kP2PNativeAtomics = 3;  // CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
 
 // Every driver from 11.4 on has them.
 #define COMM_PROBE_CUDA_REQUIRED(X)                                                               \
@@ -76,19 +63,16 @@ constexpr int kP2PPerformanceRank = 1;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_R
   X(cuDeviceGetName, char*, int, int)                                                             \
   X(cuDeviceGetPCIBusId, char*, int, int)                                                         \
   X(cuDeviceGetAttribute, int*, int, int)                                                         \
-  X(cuDeviceTotalMem_v2, std::size_t*, int)                                                       \
   X(cuDeviceCanAccessPeer, int*, int, int)                                                        \
   X(cuDeviceGetP2PAttribute, int*, int, int, int)                                                 \
   X(cuDevicePrimaryCtxRetain, ContextHandle*, int)                                                \
   X(cuDevicePrimaryCtxRelease_v2, int)                                                            \
   X(cuCtxSetCurrent, ContextHandle)                                                               \
-  X(cuCtxGetCurrent, ContextHandle*)                                                              \
   X(cuCtxSynchronize)                                                                             \
   X(cuCtxEnablePeerAccess, ContextHandle, unsigned)                                               \
   X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                  \
   X(cuMemAlloc_v2, Address*, std::size_t)                                                         \
   X(cuMemFree_v2, Address)                                                                        \
-  X(cuMemAllocHost_v2, void**, std::size_t)                                                       \
   X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                \
   X(cuMemFreeHost, void*)                                                                         \
   X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                           \
@@ -96,18 +80,15 @@ constexpr int kP2PPerformanceRank = 1;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_R
   X(cuMemHostGetDevicePointer_v2, Address*, void*, unsigned)                                      \
   X(cuMemcpyHtoD_v2, Address, const void*, std::size_t)                                           \
   X(cuMemcpyDtoH_v2, void*, Address, std::size_t)                                                 \
-  X(cuMemcpyAsync, Address, Address, std::size_t, StreamHandle)                                   \
   X(cuMemcpyHtoDAsync_v2, Address, const void*, std::size_t, StreamHandle)                        \
   X(cuMemcpyDtoHAsync_v2, void*, Address, std::size_t, StreamHandle)                              \
   X(cuMemcpyDtoDAsync_v2, Address, Address, std::size_t, StreamHandle)                            \
   X(cuMemcpyPeerAsync, Address, ContextHandle, Address, ContextHandle, std::size_t, StreamHandle) \
   X(cuMemsetD8Async, Address, unsigned char, std::size_t, StreamHandle)                           \
-  X(cuMemsetD32Async, Address, unsigned, std::size_t, StreamHandle)                               \
   X(cuIpcGetMemHandle, IpcHandle*, Address)                                                       \
   X(cuIpcOpenMemHandle_v2, Address*, IpcHandle, unsigned)                                         \
   X(cuIpcCloseMemHandle, Address)                                                                 \
   X(cuStreamCreate, StreamHandle*, unsigned)                                                      \
-  X(cuStreamCreateWithPriority, StreamHandle*, unsigned, int)                                     \
   X(cuStreamDestroy_v2, StreamHandle)                                                             \
   X(cuStreamSynchronize, StreamHandle)                                                            \
   X(cuStreamQuery, StreamHandle)                                                                  \
@@ -115,17 +96,13 @@ constexpr int kP2PPerformanceRank = 1;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_R
   X(cuEventCreate, EventHandle*, unsigned)                                                        \
   X(cuEventDestroy_v2, EventHandle)                                                               \
   X(cuEventRecord, EventHandle, StreamHandle)                                                     \
-  X(cuEventQuery, EventHandle)                                                                    \
   X(cuEventSynchronize, EventHandle)                                                              \
   X(cuEventElapsedTime, float*, EventHandle, EventHandle)                                         \
   X(cuModuleLoadData, ModuleHandle*, const void*)                                                 \
   X(cuModuleUnload, ModuleHandle)                                                                 \
   X(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char*)                              \
-  X(cuFuncSetAttribute, FunctionHandle, int, int)                                                 \
   X(cuLaunchKernel, FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
     unsigned, StreamHandle, void**, void**)                                                       \
-  X(cuLaunchCooperativeKernel, FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned,  \
-    unsigned, unsigned, StreamHandle, void**)                                                     \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)          \
   X(cuStreamBeginCapture_v2, StreamHandle, int)                                                   \
   X(cuStreamEndCapture, StreamHandle, GraphHandle*)                                               \
@@ -135,9 +112,7 @@ constexpr int kP2PPerformanceRank = 1;  // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_R
   X(cuGraphExecDestroy, GraphExecHandle)
 
 // Newer ones: absent in an old driver, which `Entry::is_there` tells.
-#define COMM_PROBE_CUDA_OPTIONAL(X)                                          \
-  X(cuStreamWaitValue32_v2, StreamHandle, Address, std::uint32_t, unsigned)  \
-  X(cuStreamWriteValue32_v2, StreamHandle, Address, std::uint32_t, unsigned) \
+#define COMM_PROBE_CUDA_OPTIONAL(X) \
   X(cuMemGetHandleForAddressRange, void*, Address, std::size_t, int, unsigned long long)
 
 }  // namespace comm_probe::measure::cuda

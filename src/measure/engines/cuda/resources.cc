@@ -67,14 +67,14 @@ core::Result<DeviceBuffer> DeviceBuffer::make(core::Bytes size) {
   Address address = 0;
   if (const auto status = driver().cuMemAlloc_v2(&address, size.whole()); !status)
     return status.error();
-  return DeviceBuffer({address, [](Address memory) { driver().cuMemFree_v2(memory); }}, size);
+  return DeviceBuffer({address, [](Address memory) { driver().cuMemFree_v2(memory); }});
 }
 
 core::Result<PinnedBuffer> PinnedBuffer::make(core::Bytes size, unsigned flags) {
   void* memory = nullptr;
   if (const auto status = driver().cuMemHostAlloc(&memory, size.whole(), flags); !status)
     return status.error();
-  return PinnedBuffer({memory, [](void* it) { driver().cuMemFreeHost(it); }}, size);
+  return PinnedBuffer({memory, [](void* it) { driver().cuMemFreeHost(it); }});
 }
 
 core::Result<Address> PinnedBuffer::device_address() const {
@@ -135,16 +135,8 @@ core::Result<FunctionHandle> Module::function(const char* name) const {
 
 core::Result<bool> launch(FunctionHandle function, const Grid& grid, const Stream& stream,
                           std::span<void*> parameters) {
-  return done(driver().cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1,
-                                      grid.shared_bytes, stream.handle(), parameters.data(),
-                                      nullptr));
-}
-
-core::Result<bool> launch_together(FunctionHandle function, const Grid& grid, const Stream& stream,
-                                   std::span<void*> parameters) {
-  return done(driver().cuLaunchCooperativeKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1,
-                                                 grid.shared_bytes, stream.handle(),
-                                                 parameters.data()));
+  return done(driver().cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0,
+                                      stream.handle(), parameters.data(), nullptr));
 }
 
 core::Result<bool> Graph::begin_capture(const Stream& stream) {

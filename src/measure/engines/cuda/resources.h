@@ -71,12 +71,10 @@ class DeviceBuffer {
  public:
   static core::Result<DeviceBuffer> make(core::Bytes size);
   Address address() const { return memory_.get(); }
-  core::Bytes size() const { return size_; }
 
  private:
-  DeviceBuffer(Owned<Address> memory, core::Bytes size) : memory_(std::move(memory)), size_(size) {}
+  explicit DeviceBuffer(Owned<Address> memory) : memory_(std::move(memory)) {}
   Owned<Address> memory_;
-  core::Bytes size_;
 };
 
 // Host memory that is pinned for every device.
@@ -84,14 +82,12 @@ class PinnedBuffer {
  public:
   static core::Result<PinnedBuffer> make(core::Bytes size, unsigned flags = kHostAllocPortable);
   std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
-  core::Bytes size() const { return size_; }
   // The same memory as a kernel addresses it.
   core::Result<Address> device_address() const;
 
  private:
-  PinnedBuffer(Owned<void*> memory, core::Bytes size) : memory_(std::move(memory)), size_(size) {}
+  explicit PinnedBuffer(Owned<void*> memory) : memory_(std::move(memory)) {}
   Owned<void*> memory_;
-  core::Bytes size_;
 };
 
 class Stream {
@@ -134,14 +130,10 @@ class Module {
 struct Grid {
   unsigned blocks = 1;
   unsigned threads = 1;
-  unsigned shared_bytes = 0;
 };
 // `parameters` point to the values of the kernel's parameters.
 core::Result<bool> launch(FunctionHandle function, const Grid& grid, const Stream& stream,
                           std::span<void*> parameters);
-// The same, with all blocks running at the same time; fails where they do not fit the GPU.
-core::Result<bool> launch_together(FunctionHandle function, const Grid& grid, const Stream& stream,
-                                   std::span<void*> parameters);
 
 // What was put on a stream between begin and end, to be launched as one.
 class Graph {

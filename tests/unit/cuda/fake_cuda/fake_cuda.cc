@@ -86,7 +86,6 @@ FAKE(cuDeviceGetAttribute, int* value, int which, int) {
                                        : 1;
   return 0;
 }
-FAKE(cuDeviceTotalMem_v2, std::size_t* bytes, int) { return *bytes = 64 << 20, 0; }
 FAKE(cuDeviceCanAccessPeer, int* can, int, int) {
   return *can = std::getenv("FAKE_CUDA_NO_PEERS") == nullptr ? 1 : 0, 0;
 }
@@ -97,7 +96,6 @@ FAKE(cuDevicePrimaryCtxRetain, ContextHandle* context, int device) {
 }
 FAKE(cuDevicePrimaryCtxRelease_v2, int) { return 0; }
 FAKE(cuCtxSetCurrent, ContextHandle) { return 0; }
-FAKE(cuCtxGetCurrent, ContextHandle*) { return 0; }
 FAKE(cuCtxSynchronize) { return 0; }
 FAKE(cuCtxEnablePeerAccess, ContextHandle, unsigned) { return 704; }
 FAKE(cuMemGetInfo_v2, std::size_t* free, std::size_t* all) { return *free = *all = 64 << 20, 0; }
@@ -108,7 +106,6 @@ FAKE(cuMemAlloc_v2, Address* address, std::size_t bytes) {
          0;
 }
 FAKE(cuMemFree_v2, Address address) { return std::free(memory(address)), 0; }
-FAKE(cuMemAllocHost_v2, void** to, std::size_t bytes) { return *to = std::calloc(1, bytes), 0; }
 FAKE(cuMemHostAlloc, void** to, std::size_t bytes, unsigned) {
   MAY_FAIL("cuMemHostAlloc");
   return *to = std::calloc(1, bytes), 0;
@@ -128,9 +125,6 @@ FAKE(cuMemcpyHtoD_v2, Address to, const void* from, std::size_t n) {
 FAKE(cuMemcpyDtoH_v2, void* to, Address from, std::size_t n) {
   return std::memcpy(to, memory(from), n), 0;
 }
-FAKE(cuMemcpyAsync, Address to, Address from, std::size_t n, StreamHandle) {
-  return std::memcpy(memory(to), memory(from), n), 0;
-}
 FAKE(cuMemcpyHtoDAsync_v2, Address to, const void* from, std::size_t n, StreamHandle) {
   return std::memcpy(memory(to), from, n), 0;
 }
@@ -147,9 +141,6 @@ FAKE(cuMemcpyPeerAsync, Address to, ContextHandle, Address from, ContextHandle, 
 FAKE(cuMemsetD8Async, Address to, unsigned char value, std::size_t n, StreamHandle) {
   return std::memset(memory(to), value, n), 0;
 }
-FAKE(cuMemsetD32Async, Address to, unsigned value, std::size_t n, StreamHandle) {
-  return std::fill_n(static_cast<unsigned*>(memory(to)), n, value), 0;
-}
 FAKE(cuIpcGetMemHandle, IpcHandle*, Address) { return 0; }
 FAKE(cuIpcOpenMemHandle_v2, Address* address, IpcHandle, unsigned) {
   MAY_FAIL("cuIpcOpenMemHandle");
@@ -157,9 +148,6 @@ FAKE(cuIpcOpenMemHandle_v2, Address* address, IpcHandle, unsigned) {
 }
 FAKE(cuIpcCloseMemHandle, Address) { return 0; }
 FAKE(cuStreamCreate, StreamHandle* it, unsigned) { return *it = opaque<StreamTag>(), 0; }
-FAKE(cuStreamCreateWithPriority, StreamHandle* it, unsigned, int) {
-  return *it = opaque<StreamTag>(), 0;
-}
 FAKE(cuStreamDestroy_v2, StreamHandle it) { return std::free(it), 0; }
 FAKE(cuStreamSynchronize, StreamHandle) { return 0; }
 FAKE(cuStreamQuery, StreamHandle) { return 0; }
@@ -170,7 +158,6 @@ FAKE(cuEventRecord, EventHandle it, StreamHandle) {
   const double now = now_ms();
   return std::memcpy(static_cast<void*>(it), &now, sizeof now), 0;
 }
-FAKE(cuEventQuery, EventHandle) { return 0; }
 FAKE(cuEventSynchronize, EventHandle) { return 0; }
 FAKE(cuEventElapsedTime, float* ms, EventHandle begin, EventHandle end) {
   double from = 0, to = 0;
@@ -185,13 +172,8 @@ FAKE(cuModuleGetFunction, FunctionHandle* function, ModuleHandle, const char* na
   const char* known = names.insert(name).first->c_str();
   return *function = reinterpret_cast<FunctionHandle>(const_cast<char*>(known)), 0;
 }
-FAKE(cuFuncSetAttribute, FunctionHandle, int, int) { return 0; }
 FAKE(cuLaunchKernel, FunctionHandle function, unsigned, unsigned, unsigned, unsigned, unsigned,
      unsigned, unsigned, StreamHandle, void** parameters, void**) {
-  return run(reinterpret_cast<const char*>(function), parameters), 0;
-}
-FAKE(cuLaunchCooperativeKernel, FunctionHandle function, unsigned, unsigned, unsigned, unsigned,
-     unsigned, unsigned, unsigned, StreamHandle, void** parameters) {
   return run(reinterpret_cast<const char*>(function), parameters), 0;
 }
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, FunctionHandle, int, std::size_t) {

@@ -28,7 +28,6 @@ FAKE int cuDeviceGetPCIBusId(char* bus, int size, int device) {
 }
 FAKE int cuDeviceGetAttribute(int* value, int, int) { return *value = 1, 0; }
 FAKE int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &something, 0; }
-FAKE int cuCtxGetCurrent(void** context) { return *context = &something, 0; }
 FAKE int cuMemAlloc_v2(unsigned long long* at, std::size_t size) {
   void* memory = std::malloc(size);
   *at = reinterpret_cast<unsigned long long>(memory);
@@ -53,7 +52,6 @@ FAKE int cuGraphInstantiateWithFlags(void** graph, void*, unsigned long long) {
   return *graph = &something, 0;
 }
 
-FAKE_NOTHING(cuDeviceTotalMem_v2)
 FAKE_NOTHING(cuDeviceCanAccessPeer)
 FAKE_NOTHING(cuDeviceGetP2PAttribute)
 FAKE_NOTHING(cuDevicePrimaryCtxRelease_v2)
@@ -61,21 +59,17 @@ FAKE_NOTHING(cuCtxSetCurrent)
 FAKE_NOTHING(cuCtxSynchronize)
 FAKE_NOTHING(cuCtxEnablePeerAccess)
 FAKE_NOTHING(cuMemGetInfo_v2)
-FAKE_NOTHING(cuMemAllocHost_v2)
 FAKE_NOTHING(cuMemHostAlloc)
 FAKE_NOTHING(cuMemFreeHost)
 FAKE_NOTHING(cuMemHostRegister_v2)
 FAKE_NOTHING(cuMemHostUnregister)
 FAKE_NOTHING(cuMemHostGetDevicePointer_v2)
-FAKE_NOTHING(cuMemcpyAsync)
 FAKE_NOTHING(cuMemcpyDtoHAsync_v2)
 FAKE_NOTHING(cuMemcpyDtoDAsync_v2)
 FAKE_NOTHING(cuMemcpyPeerAsync)
-FAKE_NOTHING(cuMemsetD32Async)
 FAKE_NOTHING(cuIpcGetMemHandle)
 FAKE_NOTHING(cuIpcOpenMemHandle_v2)
 FAKE_NOTHING(cuIpcCloseMemHandle)
-FAKE_NOTHING(cuStreamCreateWithPriority)
 FAKE_NOTHING(cuStreamDestroy_v2)
 FAKE_NOTHING(cuStreamSynchronize)
 FAKE_NOTHING(cuStreamQuery)
@@ -83,15 +77,12 @@ FAKE_NOTHING(cuStreamWaitEvent)
 FAKE_NOTHING(cuEventCreate)
 FAKE_NOTHING(cuEventDestroy_v2)
 FAKE_NOTHING(cuEventRecord)
-FAKE_NOTHING(cuEventQuery)
 FAKE_NOTHING(cuEventSynchronize)
 FAKE_NOTHING(cuEventElapsedTime)
 FAKE_NOTHING(cuModuleLoadData)
 FAKE_NOTHING(cuModuleUnload)
 FAKE_NOTHING(cuModuleGetFunction)
-FAKE_NOTHING(cuFuncSetAttribute)
 FAKE_NOTHING(cuLaunchKernel)
-FAKE_NOTHING(cuLaunchCooperativeKernel)
 FAKE_NOTHING(cuOccupancyMaxActiveBlocksPerMultiprocessor)
 FAKE_NOTHING(cuStreamBeginCapture_v2)
 FAKE_NOTHING(cuGraphLaunch)
