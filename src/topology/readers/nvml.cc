@@ -1,11 +1,11 @@
 #include "topology/readers/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
+
+#include "core/shared_library.h"
 
 namespace comm_probe::topology {
 namespace {
@@ -62,12 +62,12 @@ struct Nvml {
 };
 
 template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
+bool find(const core::SharedLibrary& library, const char* name, Function& function) {
+  function = library.find<Function>(name);
   return function != nullptr;
 }
 
-bool load(void* library, Nvml& nvml) {
+bool load(const core::SharedLibrary& library, Nvml& nvml) {
   find(library, "nvmlDeviceGetNvLinkState", nvml.link_state);
   find(library, "nvmlDeviceGetNvLinkVersion", nvml.link_version);
   find(library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", nvml.link_remote);
@@ -99,11 +99,17 @@ std::string fabric_state(const Nvml& nvml, Device device) {
   return info.state < kStates.size() ? kStates[info.state] : "";
 }
 
+std::string bus_id_of(const PciInfo& pci) {
+  return normal_bus_id(text_of(pci.bus_id.data(), pci.bus_id.size()));
+}
+std::string bus_id_of(const Nvml& nvml, Device device) {
+  PciInfo pci = {};
+  return nvml.pci_info(device, &pci) == kSuccess ? bus_id_of(pci) : std::string();
+}
+
 GpuUse use_of(const Nvml& nvml, Device device) {
   GpuUse gpu;
-  PciInfo pci = {};
-  if (nvml.pci_info(device, &pci) == kSuccess)
-    gpu.bus_id = normal_bus_id(text_of(pci.bus_id.data(), pci.bus_id.size()));
+  gpu.bus_id = bus_id_of(nvml, device);
   Utilization use = {};
   if (nvml.utilization != nullptr && nvml.utilization(device, &use) == kSuccess)
     gpu.busy_percent = static_cast<int>(std::min(use.gpu, 100u));
@@ -118,9 +124,7 @@ GpuUse use_of(const Nvml& nvml, Device device) {
 
 GpuFacts gpu_facts(const Nvml& nvml, int index, Device device) {
   GpuFacts gpu{.index = index};
-  PciInfo pci = {};
-  if (nvml.pci_info(device, &pci) == kSuccess)
-    gpu.bus_id = normal_bus_id(text_of(pci.bus_id.data(), pci.bus_id.size()));
+  gpu.bus_id = bus_id_of(nvml, device);
   std::array<char, 96> name = {};
   if (nvml.name(device, name.data(), name.size()) == kSuccess)
     gpu.name = text_of(name.data(), name.size());
@@ -159,7 +163,7 @@ void read_links(const Nvml& nvml, int index, Device device, HostFacts& facts) {
     PciInfo remote = {};
     if (state.is_active && nvml.link_remote != nullptr &&
         nvml.link_remote(device, link, &remote) == kSuccess)
-      state.remote_bus_id = normal_bus_id(text_of(remote.bus_id.data(), remote.bus_id.size()));
+      state.remote_bus_id = bus_id_of(remote);
     if (state.is_active) state.remote = remote_kind(nvml, device, link);
     state.from = evidence(
         fmt::format("GPU {} link {}: {}", index, link, state.is_active ? "active" : "inactive"));
@@ -220,12 +224,11 @@ HostFacts read_all(const Nvml& nvml, int count) {
 }  // namespace
 
 core::Result<HostFacts> read_nvml(const char* library) {
-  const std::unique_ptr<void, int (*)(void*)> handle(dlopen(library, RTLD_NOW | RTLD_LOCAL),
-                                                     dlclose);
-  if (!handle)
+  const auto loaded = core::SharedLibrary::open({library});
+  if (!loaded)
     return core::missing_error(fmt::format("{} not found: no NVIDIA driver here", library));
   Nvml nvml;
-  if (!load(handle.get(), nvml))
+  if (!load(*loaded, nvml))
     return core::missing_error(
         fmt::format("{} lacks functions of NVML, expected a driver of R450 or later", library));
   if (const Status status = nvml.init(); status != kSuccess)
@@ -242,11 +245,10 @@ core::Result<HostFacts> read_nvml(const char* library) {
 }
 
 std::vector<GpuUse> read_gpu_use(const char* library) {
-  const std::unique_ptr<void, int (*)(void*)> handle(dlopen(library, RTLD_NOW | RTLD_LOCAL),
-                                                     dlclose);
+  const auto loaded = core::SharedLibrary::open({library});
   Nvml nvml;
   std::vector<GpuUse> use;
-  if (!handle || !load(handle.get(), nvml) || nvml.init() != kSuccess) return use;
+  if (!loaded || !load(*loaded, nvml) || nvml.init() != kSuccess) return use;
   unsigned count = 0;
   if (nvml.count(&count) != kSuccess) count = 0;
   for (unsigned i = 0; i < std::min<unsigned>(count, kMostGpus); ++i)
