@@ -14,14 +14,18 @@ using cuda::Stream;
 
 constexpr double kWordBytes = 64;
 
-core::Result<bool> wait_event(const Stream& stream, const Event& event) {
-  if (const auto status = cuda::driver().cuStreamWaitEvent(stream.handle(), event.handle(), 0);
-      !status)
-    return status.error();
+}  // namespace
+
+Result<bool> repeat(int times, const Enqueue& one) {
+  for (int i = 0; i < times; ++i)
+    if (const auto done = one(); !done) return done;
   return true;
 }
 
-}  // namespace
+Result<double> seconds_each(const Result<core::Duration>& together, int times) {
+  if (!together) return together.error();
+  return together->in_seconds() / times;
+}
 
 Result<GpuTimer> GpuTimer::make() {
   auto begin = Event::make(), end = Event::make();
@@ -68,10 +72,10 @@ Result<core::Duration> GpuTimer::time(const Stream& stream, const Enqueue& work)
 Result<core::Duration> GpuTimer::time_both(const Streams& streams, const Enqueue& work) {
   if (const auto held = hold(streams.first); !held) return held.error();
   Result<bool> done = begin_.record(streams.first);
-  if (done) done = wait_event(streams.second, begin_);
+  if (done) done = streams.second.wait_for(begin_);
   if (done) done = work();
   if (done) done = streams.joined.record(streams.second);
-  if (done) done = wait_event(streams.first, streams.joined);
+  if (done) done = streams.first.wait_for(streams.joined);
   if (done) done = end_.record(streams.first);
   release();
   for (const Stream* stream : {&streams.second, &streams.first})

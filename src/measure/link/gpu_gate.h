@@ -15,6 +15,10 @@
 namespace comm_probe::measure {
 
 using Enqueue = std::function<core::Result<bool>()>;
+// So many times, until one fails.
+core::Result<bool> repeat(int times, const Enqueue& one);
+// Of one of `times` that took so long together.
+core::Result<double> seconds_each(const core::Result<core::Duration>& together, int times);
 
 class GpuTimer {
  public:

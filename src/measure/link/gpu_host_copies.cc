@@ -57,11 +57,9 @@ Result<Copies> prepare(GpuBench& bench, int gpu) {
 Result<bool> copy_async(GpuLinkKind kind, cuda::Address device, std::byte* host, Bytes bytes,
                         const Stream& stream) {
   const auto& api = cuda::driver();
-  const auto status = kind == GpuLinkKind::kHostToDevice
-                          ? api.cuMemcpyHtoDAsync_v2(device, host, bytes.whole(), stream.handle())
-                          : api.cuMemcpyDtoHAsync_v2(host, device, bytes.whole(), stream.handle());
-  if (!status) return status.error();
-  return true;
+  if (kind == GpuLinkKind::kHostToDevice)
+    return api.cuMemcpyHtoDAsync_v2(device, host, bytes.whole(), stream.handle()).result();
+  return api.cuMemcpyDtoHAsync_v2(host, device, bytes.whole(), stream.handle()).result();
 }
 
 // One copy and its end, as the host waits for it.
@@ -100,8 +98,7 @@ Result<std::vector<GpuPoint>> by_size(GpuLinkKind kind, const Copies& copies, st
 Result<bool> one_way(Copies& copies, GpuLinkKind kind, HostMemory memory, std::byte* host) {
   const GpuPlan& plan = copies.bench.plan;
   GpuLink link{.kind = kind, .memory = memory, .gpu = copies.gpu, .bytes = copies.bench.largest};
-  copies.bench.progress(
-      fmt::format("{}, {}", link.name(), memory == HostMemory::kPinned ? "pinned" : "pageable"));
+  copies.bench.progress(fmt::format("{}, {}", link.name(), host_memory_name(memory)));
   auto points = by_size(kind, copies, host);
   if (!points) return points.error();
   link.points = std::move(*points);
@@ -110,17 +107,13 @@ Result<bool> one_way(Copies& copies, GpuLinkKind kind, HostMemory memory, std::b
   link.beta = line.beta;
   // A copy of pageable memory returns to the host when it is done: it cannot be queued.
   const bool is_queued = memory == HostMemory::kPinned;
-  const auto seconds = sampled(plan.samples, [&]() -> Result<double> {
+  const Enqueue put = [&] {
+    return copy_async(kind, copies.device.address(), host, link.bytes, copies.stream);
+  };
+  const auto seconds = sampled(plan.samples, [&] {
     if (!is_queued) return seconds_per_copy(kind, copies, host, {link.bytes, 1});
-    const auto time = copies.timer.time(copies.stream, [&]() -> Result<bool> {
-      for (int i = 0; i < plan.copies; ++i) {
-        const auto put = copy_async(kind, copies.device.address(), host, link.bytes, copies.stream);
-        if (!put) return put;
-      }
-      return true;
-    });
-    if (!time) return time.error();
-    return time->in_seconds() / plan.copies;
+    const auto all = [&] { return repeat(plan.copies, put); };
+    return seconds_each(copies.timer.time(copies.stream, all), plan.copies);
   });
   if (!seconds) return seconds.error();
   link.seconds = *seconds;
@@ -138,21 +131,17 @@ Result<bool> both_ways(Copies& copies, std::byte* out, std::byte* in) {
                .gpu = copies.gpu,
                .bytes = copies.bench.largest};
   copies.bench.progress(link.name());
-  const auto seconds = sampled(plan.samples, [&]() -> Result<double> {
-    const auto time = copies.timer.time_both(
-        {copies.stream, copies.second, copies.joined}, [&]() -> Result<bool> {
-          for (int i = 0; i < plan.copies; ++i) {
-            auto put = copy_async(GpuLinkKind::kHostToDevice, copies.device.address(), out,
-                                  link.bytes, copies.stream);
-            if (put)
-              put = copy_async(GpuLinkKind::kDeviceToHost, copies.device_second.address(), in,
-                               link.bytes, copies.second);
-            if (!put) return put;
-          }
-          return true;
-        });
-    if (!time) return time.error();
-    return time->in_seconds() / plan.copies;
+  const Enqueue put_both = [&]() -> Result<bool> {
+    const auto put = copy_async(GpuLinkKind::kHostToDevice, copies.device.address(), out,
+                                link.bytes, copies.stream);
+    if (!put) return put;
+    return copy_async(GpuLinkKind::kDeviceToHost, copies.device_second.address(), in, link.bytes,
+                      copies.second);
+  };
+  const auto seconds = sampled(plan.samples, [&] {
+    const auto all = [&] { return repeat(plan.copies, put_both); };
+    return seconds_each(copies.timer.time_both({copies.stream, copies.second, copies.joined}, all),
+                        plan.copies);
   });
   if (!seconds) return seconds.error();
   link.seconds = *seconds;

@@ -20,12 +20,6 @@ constexpr std::uint64_t kChainStep = 1'664'525;  // 1 modulo 4: one cycle throug
 constexpr std::uint64_t kHops = 20'000;
 constexpr std::uint32_t kRounds = 2'000;
 
-GpuLink with_alpha(GpuLink link, const Summary& seconds, const std::string& how) {
-  link.seconds = seconds;
-  link.alpha = {core::Duration::from_seconds(seconds.median), core::Basis::kMeasured, how};
-  return link;
-}
-
 Result<double> read_ns(const Side& side, double per) {
   std::uint64_t ns = 0;
   if (const auto status = cuda::driver().cuMemcpyDtoH_v2(&ns, side.result(), sizeof ns); !status)

@@ -33,12 +33,6 @@ Result<bool> launch_empty(const Launches& launches, const Stream& stream) {
   return cuda::launch(launches.empty, {}, stream, {});
 }
 
-Result<bool> repeat(int times, const Enqueue& one) {
-  for (int i = 0; i < times; ++i)
-    if (const auto done = one(); !done) return done;
-  return true;
-}
-
 void add(Launches& launches, const char* name, const char* what, const Summary& seconds) {
   launches.bench.found.costs.push_back(
       {.name = name, .what = what, .gpu = launches.gpu, .seconds = seconds});
@@ -78,7 +72,7 @@ Result<bool> time_calls_while_busy(Launches& launches, const Timed& timed, const
         [&] { return repeat(timed.times, one); });
     if (!time) return time.error();
     if (const auto end = launches.second.synchronize(); !end) return end.error();
-    return time->in_seconds() / timed.times;
+    return seconds_each(time, timed.times);
   });
   if (!seconds) return seconds.error();
   add(launches, timed.name, timed.what, *seconds);
@@ -87,10 +81,8 @@ Result<bool> time_calls_while_busy(Launches& launches, const Timed& timed, const
 
 // The GPU's time for what `all` puts on the stream, divided by `times`.
 Result<bool> time_on_gpu(Launches& launches, const Timed& timed, const Enqueue& all) {
-  const auto seconds = sampled(launches.bench.plan.samples, [&]() -> Result<double> {
-    const auto time = launches.timer.time(launches.stream, all);
-    if (!time) return time.error();
-    return time->in_seconds() / timed.times;
+  const auto seconds = sampled(launches.bench.plan.samples, [&] {
+    return seconds_each(launches.timer.time(launches.stream, all), timed.times);
   });
   if (!seconds) return seconds.error();
   add(launches, timed.name, timed.what, *seconds);
@@ -162,13 +154,6 @@ Result<bool> time_graphs(Launches& launches) {
   return done;
 }
 
-Result<bool> wait_event(const Stream& stream, const Event& event) {
-  if (const auto status = cuda::driver().cuStreamWaitEvent(stream.handle(), event.handle(), 0);
-      !status)
-    return status.error();
-  return true;
-}
-
 // Kernel, event, other stream, kernel, event, and back: `hops` of them.
 Result<bool> hop(const Launches& launches, const Event& event, int hops) {
   const Stream* here = &launches.stream;
@@ -176,7 +161,7 @@ Result<bool> hop(const Launches& launches, const Event& event, int hops) {
   for (int i = 0; i < hops; ++i) {
     auto done = launch_empty(launches, *here);
     if (done) done = event.record(*here);
-    if (done) done = wait_event(*there, event);
+    if (done) done = there->wait_for(event);
     if (!done) return done;
     std::swap(here, there);
   }
@@ -190,7 +175,7 @@ Result<bool> time_events(Launches& launches) {
                                     *event, [&] { return event->record(launches.stream); });
   if (done)
     done = time_calls_while_busy(launches, {"stream wait event", "host, call after call", kAtOnce},
-                                 *event, [&] { return wait_event(launches.second, *event); });
+                                 *event, [&] { return launches.second.wait_for(*event); });
   if (done)
     done = time_calls(
         launches, {"launch + event synchronize", "host, event behind the kernel seen", kOneByOne},

@@ -33,10 +33,9 @@ Result<Bytes> largest_copy(const topology::HostTopology& host, const GpuPlan& pl
   if (host.memory) most = std::min(most, host.memory->count() / kShareOfHostMemory);
   for (const cuda::Context& context : contexts) {
     if (const auto bound = context.bind(); !bound) return bound.error();
-    std::size_t free = 0, all = 0;
-    if (const auto status = cuda::driver().cuMemGetInfo_v2(&free, &all); !status)
-      return status.error();
-    most = std::min(most, static_cast<double>(free) / kShareOfGpuMemory);
+    const auto free = cuda::free_memory();
+    if (!free) return free.error();
+    most = std::min(most, free->count() / kShareOfGpuMemory);
   }
   if (most < kMegabyte)
     return core::missing_error("less than 8 MiB of GPU memory are free",
@@ -184,7 +183,7 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   const auto largest = largest_copy(host, plan, *contexts);
   if (!largest) return largest.error();
   GpuLinks found;
-  found.driver = cuda::driver().version_text();
+  found.driver = cuda::version_text(cuda::driver().version());
   for (const cuda::Context& context : *contexts) found.devices.push_back(describe(context, host));
   for (GpuDevice& device : found.devices) add_use(use, device);
   found.peers = peers_of(*contexts);
@@ -264,6 +263,18 @@ const char* gpu_link_kind_name(GpuLinkKind kind) {
       return "store";
   }
   return "?";
+}
+
+const char* host_memory_name(HostMemory memory) {
+  switch (memory) {
+    case HostMemory::kNone:
+      return "";
+    case HostMemory::kPinned:
+      return "pinned";
+    case HostMemory::kPageable:
+      return "pageable";
+  }
+  return "";
 }
 
 std::string GpuLink::name() const {

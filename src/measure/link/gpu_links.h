@@ -47,6 +47,7 @@ const char* gpu_link_kind_name(GpuLinkKind kind);
 
 enum class Mover { kCopyEngine, kKernel };
 enum class HostMemory { kNone, kPinned, kPageable };
+const char* host_memory_name(HostMemory memory);       // "pinned"; "" where there is none
 enum class PeerMode { kNone, kDirect, kThroughHost };  // with and without peer access
 
 struct GpuPoint {

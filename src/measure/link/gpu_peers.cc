@@ -25,12 +25,10 @@ Result<bool> inside(GpuBench& bench, Side& side, int gpu) {
   if (!other) return other.error();
   const Way way{side, side, side.buffer.address(), other->address()};
   const GpuLink link{.kind = GpuLinkKind::kLocalCopy, .gpu = gpu, .peer = gpu};
-  const auto by_engine = time_copies(side, series, [&]() -> Result<bool> {
-    if (const auto status = cuda::driver().cuMemcpyDtoDAsync_v2(
-            way.target, way.source, series.bytes.whole(), side.stream.handle());
-        !status)
-      return status.error();
-    return true;
+  const auto by_engine = time_copies(side, series, [&] {
+    return cuda::driver()
+        .cuMemcpyDtoDAsync_v2(way.target, way.source, series.bytes.whole(), side.stream.handle())
+        .result();
   });
   if (!by_engine) return by_engine.error();
   bench.found.links.push_back(with_rate(link, *by_engine, series));
@@ -90,17 +88,14 @@ Result<bool> both_ways(GpuBench& bench, GpuLink link, std::pair<Side*, Side*> si
   if (!other_a) return other_a.error();
   const Way there{a, b, a.buffer.address(), b.buffer.address()};
   const Way back{b, a, other_b->address(), other_a->address()};
-  const auto seconds = sampled(series.samples, [&]() -> Result<double> {
-    const auto time = a.timer.time_both({a.stream, b.stream, b.joined}, [&]() -> Result<bool> {
-      for (int i = 0; i < series.copies; ++i) {
-        auto done = copy_by_engine(there, series.bytes, a.stream);
-        if (done) done = copy_by_engine(back, series.bytes, b.stream);
-        if (!done) return done;
-      }
-      return true;
-    });
-    if (!time) return time.error();
-    return time->in_seconds() / series.copies;
+  const Enqueue put_both = [&]() -> Result<bool> {
+    const auto put = copy_by_engine(there, series.bytes, a.stream);
+    if (!put) return put;
+    return copy_by_engine(back, series.bytes, b.stream);
+  };
+  const auto seconds = sampled(series.samples, [&] {
+    const auto all = [&] { return repeat(series.copies, put_both); };
+    return seconds_each(a.timer.time_both({a.stream, b.stream, b.joined}, all), series.copies);
   });
   if (!seconds) return seconds.error();
   link.kind = GpuLinkKind::kPeerBothWays;

@@ -50,11 +50,10 @@ Result<Side> make_side(const cuda::Context& context, Bytes size) {
 }
 
 Result<bool> copy_by_engine(const Way& way, Bytes bytes, const Stream& stream) {
-  const auto status =
-      cuda::driver().cuMemcpyPeerAsync(way.target, way.to.context.handle(), way.source,
-                                       way.from.context.handle(), bytes.whole(), stream.handle());
-  if (!status) return status.error();
-  return true;
+  return cuda::driver()
+      .cuMemcpyPeerAsync(way.target, way.to.context.handle(), way.source, way.from.context.handle(),
+                         bytes.whole(), stream.handle())
+      .result();
 }
 
 Result<bool> copy_by_kernel(const Way& way, Bytes bytes, const Side& by) {
@@ -69,21 +68,21 @@ Result<bool> copy_by_kernel(const Way& way, Bytes bytes, const Side& by) {
 
 Result<Summary> time_copies(Side& by, const Series& series, const Enqueue& put) {
   if (const auto bound = by.context.bind(); !bound) return bound.error();
-  return sampled(series.samples, [&]() -> Result<double> {
-    const auto time = by.timer.time(by.stream, [&]() -> Result<bool> {
-      for (int i = 0; i < series.copies; ++i)
-        if (const auto done = put(); !done) return done;
-      return true;
-    });
-    if (!time) return time.error();
-    return time->in_seconds() / series.copies;
-  });
+  const auto all = [&] { return repeat(series.copies, put); };
+  return sampled(series.samples,
+                 [&] { return seconds_each(by.timer.time(by.stream, all), series.copies); });
 }
 
 GpuLink with_rate(GpuLink link, const Summary& seconds, const Series& series, double ways) {
   link.bytes = series.bytes;
   link.seconds = seconds;
   link.rate = rate_of(series.bytes * ways, seconds, how_of(series));
+  return link;
+}
+
+GpuLink with_alpha(GpuLink link, const Summary& seconds, const std::string& how) {
+  link.seconds = seconds;
+  link.alpha = {core::Duration::from_seconds(seconds.median), core::Basis::kMeasured, how};
   return link;
 }
 
@@ -94,10 +93,8 @@ Result<bool> small_copies(GpuBench& bench, GpuLink link, const Way& way, Side& b
   if (!seconds) return seconds.error();
   link.kind = GpuLinkKind::kCopyLatency;
   link.bytes = series.bytes;
-  link.seconds = *seconds;
-  link.alpha = {core::Duration::from_seconds(seconds->median), core::Basis::kMeasured,
-                "copies of 16 bytes in a row, GPU events"};
-  bench.found.links.push_back(std::move(link));
+  bench.found.links.push_back(
+      with_alpha(std::move(link), *seconds, "copies of 16 bytes in a row, GPU events"));
   return true;
 }
 

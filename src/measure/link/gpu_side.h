@@ -46,6 +46,8 @@ core::Result<bool> copy_by_kernel(const Way& way, core::Bytes bytes, const Side&
 core::Result<Summary> time_copies(Side& by, const Series& series, const Enqueue& put);
 // `ways` times the bytes of a copy in the median time.
 GpuLink with_rate(GpuLink link, const Summary& seconds, const Series& series, double ways = 1);
+// The median time.
+GpuLink with_alpha(GpuLink link, const Summary& seconds, const std::string& how);
 
 // These add a link to bench.found: `link` says between whom.
 // Copies of 16 bytes in a row, by the engine of `by`.

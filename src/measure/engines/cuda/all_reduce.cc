@@ -111,8 +111,7 @@ measure::Context context_of(const AllReduceJob& job) {
     const ProcessFacts& facts = job.world.facts(job.memory.process_of(rank));
     context.devices.push_back({facts.pid, host, facts.device, facts.bus, facts.name});
   }
-  const int version = job.world.facts(0).driver_version;
-  context.versions = {fmt::format("CUDA driver {}.{}", version / 1000, version % 1000 / 10)};
+  context.versions = {"CUDA driver " + version_text(job.world.facts(0).driver_version)};
   if (job.plan.graph_launches > 0)
     context.versions.push_back(
         fmt::format("captured in a graph, {} launches of it per sample", job.plan.graph_launches));

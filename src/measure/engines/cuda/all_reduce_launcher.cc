@@ -36,11 +36,10 @@ Result<bool> AllReduceLauncher::launch(const AllReduceWork& work) const {
 
 Result<bool> AllReduceLauncher::launch(FunctionHandle kernel, const LaunchShape& shape,
                                        std::span<void*> parameters) const {
-  const auto status =
-      driver().cuLaunchKernel(kernel, shape.blocks, static_cast<unsigned>(ranks_here_), 1,
-                              shape.threads, 1, 1, 0, stream_.handle(), parameters.data(), nullptr);
-  if (!status) return status.error();
-  return true;
+  return driver()
+      .cuLaunchKernel(kernel, shape.blocks, static_cast<unsigned>(ranks_here_), 1, shape.threads, 1,
+                      1, 0, stream_.handle(), parameters.data(), nullptr)
+      .result();
 }
 
 Result<Graph> AllReduceLauncher::captured(const AllReduceWork& work, int calls) const {
@@ -58,9 +57,7 @@ Result<core::Duration> AllReduceLauncher::timed(const Graph& graph, int launches
 }
 
 Result<bool> AllReduceLauncher::clear(Address memory, std::size_t bytes) const {
-  const auto status = driver().cuMemsetD8Async(memory, 0, bytes, stream_.handle());
-  if (!status) return status.error();
-  return true;
+  return driver().cuMemsetD8Async(memory, 0, bytes, stream_.handle()).result();
 }
 
 Result<bool> AllReduceLauncher::copy_to_host(void* to, Address from, std::size_t bytes) const {

@@ -9,17 +9,14 @@
 namespace comm_probe::measure::cuda {
 namespace {
 
-core::Error lost_another() { return core::missing_error("another process of the run failed"); }
-
 std::optional<core::Error> too_large(const AllReduceMemory& memory, int process) {
-  std::size_t free = 0, all = 0;
-  if (const auto status = driver().cuMemGetInfo_v2(&free, &all); !status) return status.error();
-  if (memory.bytes(process) <= free) return std::nullopt;
+  const auto free = free_memory();
+  if (!free) return free.error();
+  const core::Bytes needed = core::Bytes::of(memory.bytes(process));
+  if (needed <= *free) return std::nullopt;
   return core::input_error(
       fmt::format("{} ranks need {} of GPU memory at the largest size; {} is free",
-                  memory.ranks_of(process),
-                  core::format_bytes(core::Bytes::of(memory.bytes(process))),
-                  core::format_bytes(core::Bytes::of(std::uint64_t{free}))),
+                  memory.ranks_of(process), core::format_bytes(needed), core::format_bytes(*free)),
       "use a smaller -e or fewer ranks");
 }
 

@@ -65,8 +65,6 @@ class Session {
   AllReduceLauncher launcher_;
 };
 
-core::Error lost_another() { return core::missing_error("another process of the run failed"); }
-
 // The least that one of the algorithms of the run leaves room for.
 Result<unsigned> least_resident(const AllReduceJob& job, const AllReduceKernels& kernels,
                                 const Context& context) {

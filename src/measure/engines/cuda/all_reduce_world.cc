@@ -17,6 +17,8 @@ void keep(const std::string& text, char (&field)[512]) {
 
 }  // namespace
 
+core::Error lost_another() { return core::missing_error("another process of the run failed"); }
+
 // All zero at the begin.
 struct AllReduceWorld::Board {
   std::atomic<std::uint32_t> arrived;

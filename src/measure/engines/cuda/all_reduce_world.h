@@ -33,6 +33,9 @@ struct ProcessSamples {
   double seconds[kMostSampleBlocks];
 };
 
+// What a process says whose peer has failed; the world keeps the peer's own error.
+core::Error lost_another();
+
 class AllReduceWorld {
  public:
   static core::Result<AllReduceWorld> make(int processes, std::size_t steps);

@@ -35,6 +35,11 @@ core::Error Status::error() const {
                                          text));
 }
 
+core::Result<bool> Status::result() const {
+  if (code_ != kSuccess) return error();
+  return true;
+}
+
 core::Result<Functions> bind_functions(const core::SharedLibrary& library) {
   Functions functions;
   std::string missing;
@@ -76,8 +81,8 @@ core::Result<const Driver*> Driver::get() {
   return &*driver;
 }
 
-std::string Driver::version_text() const {
-  return fmt::format("{}.{}", version_ / 1000, version_ % 1000 / 10);
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 }  // namespace comm_probe::measure::cuda

@@ -27,6 +27,7 @@ class Status {
   explicit operator bool() const { return code_ == kSuccess; }
   int code() const { return code_; }
   core::Error error() const;
+  core::Result<bool> result() const;  // true, or the error
 
  private:
   int code_;
@@ -62,13 +63,15 @@ struct Functions {
 // Binds every function. Fails where a required symbol is missing; the error names it.
 core::Result<Functions> bind_functions(const core::SharedLibrary& library);
 
+// "13.0" of 13000
+std::string version_text(int version);
+
 class Driver : public Functions {
  public:
   // Fails where the library is missing or too old, or finds no device (cuInit).
   static core::Result<const Driver*> get();
 
-  int version() const { return version_; }  // 13000 of CUDA 13.0
-  std::string version_text() const;         // "13.0"
+  int version() const { return version_; }
   int devices() const { return devices_; }  // as CUDA_VISIBLE_DEVICES leaves them, at least 1
 
  private:

@@ -6,15 +6,6 @@
 #include "measure/engines/cuda/kernel_image.h"
 
 namespace comm_probe::measure::cuda {
-namespace {
-
-core::Result<bool> done(Status status) {
-  if (!status) return status.error();
-  return true;
-}
-
-}  // namespace
-
 const Driver& driver() {
   static const core::Result<const Driver*> found = Driver::get();
   COMM_PROBE_CHECK(found.ok(), "the CUDA driver is used before it was found");
@@ -41,7 +32,7 @@ Context::~Context() {
   if (handle_ != nullptr) driver().cuDevicePrimaryCtxRelease_v2(device_);
 }
 
-core::Result<bool> Context::bind() const { return done(driver().cuCtxSetCurrent(handle_)); }
+core::Result<bool> Context::bind() const { return driver().cuCtxSetCurrent(handle_).result(); }
 
 std::string Context::name() const {
   std::array<char, 128> text{};
@@ -61,6 +52,12 @@ int Context::attribute(Attribute which) const {
   int value = 0;
   if (!driver().cuDeviceGetAttribute(&value, which, device_)) return 0;
   return value;
+}
+
+core::Result<core::Bytes> free_memory() {
+  std::size_t free = 0, all = 0;
+  if (const auto status = driver().cuMemGetInfo_v2(&free, &all); !status) return status.error();
+  return core::Bytes::of(std::uint64_t{free});
 }
 
 core::Result<DeviceBuffer> DeviceBuffer::make(core::Bytes size) {
@@ -92,8 +89,12 @@ core::Result<Stream> Stream::make() {
   return Stream({handle, [](StreamHandle it) { driver().cuStreamDestroy_v2(it); }});
 }
 
+core::Result<bool> Stream::wait_for(const Event& event) const {
+  return driver().cuStreamWaitEvent(handle(), event.handle(), 0).result();
+}
+
 core::Result<bool> Stream::synchronize() const {
-  return done(driver().cuStreamSynchronize(handle()));
+  return driver().cuStreamSynchronize(handle()).result();
 }
 
 core::Result<Event> Event::make(unsigned flags) {
@@ -103,11 +104,11 @@ core::Result<Event> Event::make(unsigned flags) {
 }
 
 core::Result<bool> Event::record(const Stream& stream) const {
-  return done(driver().cuEventRecord(handle(), stream.handle()));
+  return driver().cuEventRecord(handle(), stream.handle()).result();
 }
 
 core::Result<bool> Event::synchronize() const {
-  return done(driver().cuEventSynchronize(handle()));
+  return driver().cuEventSynchronize(handle()).result();
 }
 
 core::Result<core::Duration> Event::since(const Event& earlier) const {
@@ -135,12 +136,14 @@ core::Result<FunctionHandle> Module::function(const char* name) const {
 
 core::Result<bool> launch(FunctionHandle function, const Grid& grid, const Stream& stream,
                           std::span<void*> parameters) {
-  return done(driver().cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0,
-                                      stream.handle(), parameters.data(), nullptr));
+  return driver()
+      .cuLaunchKernel(function, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream.handle(),
+                      parameters.data(), nullptr)
+      .result();
 }
 
 core::Result<bool> Graph::begin_capture(const Stream& stream) {
-  return done(driver().cuStreamBeginCapture_v2(stream.handle(), kCaptureThreadLocal));
+  return driver().cuStreamBeginCapture_v2(stream.handle(), kCaptureThreadLocal).result();
 }
 
 core::Result<GraphHandle> Graph::stop_capture(const Stream& stream) {
@@ -165,7 +168,7 @@ core::Result<Graph> Graph::end_capture(const Stream& stream) {
 }
 
 core::Result<bool> Graph::launch(const Stream& stream) const {
-  return done(driver().cuGraphLaunch(handle(), stream.handle()));
+  return driver().cuGraphLaunch(handle(), stream.handle()).result();
 }
 
 }  // namespace comm_probe::measure::cuda

@@ -67,6 +67,9 @@ class Context {
   ContextHandle handle_;
 };
 
+// What the GPU of the current context has left.
+core::Result<core::Bytes> free_memory();
+
 class DeviceBuffer {
  public:
   static core::Result<DeviceBuffer> make(core::Bytes size);
@@ -90,12 +93,16 @@ class PinnedBuffer {
   Owned<void*> memory_;
 };
 
+class Event;
+
 class Stream {
  public:
   // Does not wait for the default stream.
   static core::Result<Stream> make();
   StreamHandle handle() const { return handle_.get(); }
   core::Result<bool> synchronize() const;
+  // What follows on it begins when `event` has happened.
+  core::Result<bool> wait_for(const Event& event) const;
 
  private:
   explicit Stream(Owned<StreamHandle> handle) : handle_(std::move(handle)) {}
