@@ -94,9 +94,11 @@ core::Result<Measured> measure_kinds(const Kinds& kinds, const LinkOptions& opti
     if (!gpus)
       measured.caveats.push_back(core::make_caveat("link.gpu-part-unmeasured", "links of the GPUs",
                                                    gpus.error().one_line(), false));
-    if (gpus) measured.gpus = std::move(*gpus);
-    auto survey = topology::survey_of(core::Host::real());
-    if (survey) measured.survey = std::move(*survey);
+    if (gpus) {
+      measured.gpus = std::move(*gpus);
+      if (auto survey = topology::survey_of(core::Host::real()))
+        measured.survey = std::move(*survey);
+    }
   }
   if (kinds.net) {
     auto net = measure::verbs::measure_rdma({.is_quick = options.is_quick},
