@@ -15,18 +15,6 @@ const char* mover_name(measure::Mover mover) {
   return mover == measure::Mover::kKernel ? "kernel" : "copy engine";
 }
 
-Json memory_json(measure::HostMemory memory) {
-  switch (memory) {
-    case measure::HostMemory::kNone:
-      return nullptr;
-    case measure::HostMemory::kPinned:
-      return "pinned";
-    case measure::HostMemory::kPageable:
-      return "pageable";
-  }
-  return nullptr;
-}
-
 Json us_json(const measure::Summary& summary) {
   return {{"samples", summary.blocks},
           {"spread", core::json_number(summary.spread())},
@@ -42,7 +30,7 @@ Json link_json(const GpuLink& link, const GpuLinks& links, const std::optional<S
   json["name"] = link.name();
   json["kind"] = measure::gpu_link_kind_name(link.kind);
   json["mover"] = mover_name(link.mover);
-  json["memory"] = memory_json(link.memory);
+  json["memory"] = text_or_null(measure::host_memory_name(link.memory));
   json["peer_access"] = link.peer_mode == measure::PeerMode::kNone
                             ? Json()
                             : Json(link.peer_mode == measure::PeerMode::kDirect);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/host_view.h"
 #include "cli/link_tests_view.h"
 #include "core/units.h"
 #include "diagnose/gpu_links.h"
@@ -18,29 +19,12 @@ using measure::GpuLinkKind;
 using measure::GpuLinks;
 using topology::Survey;
 
-const char* memory_name(measure::HostMemory memory) {
-  switch (memory) {
-    case measure::HostMemory::kNone:
-      return "";
-    case measure::HostMemory::kPinned:
-      return "pinned";
-    case measure::HostMemory::kPageable:
-      return "pageable";
-  }
-  return "";
-}
-
-std::string spread_text(const measure::Summary& seconds) {
-  return (seconds.spread() > diagnose::kNoisySpread ? "~ " : "") +
-         core::format_percent(seconds.spread(), 2);
-}
-
 std::string rate_text(const std::optional<core::Sourced<core::Bandwidth>>& rate) {
   return rate ? core::format_bandwidth(rate->value) : "";
 }
 
 std::string how_text(const GpuLink& link) {
-  if (link.memory != measure::HostMemory::kNone) return memory_name(link.memory);
+  if (link.memory != measure::HostMemory::kNone) return measure::host_memory_name(link.memory);
   if (link.peer_mode == measure::PeerMode::kThroughHost) return "through host";
   return link.mover == measure::Mover::kKernel ? "kernel" : "engine";
 }

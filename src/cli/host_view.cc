@@ -115,11 +115,6 @@ bool moves_messages(measure::LinkKind kind) {
          kind == measure::LinkKind::kRelay;
 }
 
-// A spread that makes the row's median doubtful is marked.
-std::string spread_text(const measure::HostLink& link) {
-  return (diagnose::is_noisy(link) ? "~ " : "") + core::format_percent(link.seconds.spread(), 2);
-}
-
 Json link_json(const measure::HostLink& link) {
   const measure::Summary& s = link.seconds;
   return {{"name", link.name},
@@ -140,6 +135,10 @@ Json link_json(const measure::HostLink& link) {
 }
 
 }  // namespace
+
+std::string spread_text(const measure::Summary& seconds) {
+  return (diagnose::is_noisy(seconds) ? "~ " : "") + core::format_percent(seconds.spread(), 2);
+}
 
 Json host_json(const HostTopology& host) {
   const auto& p = host.processor;
@@ -202,7 +201,7 @@ core::Table links_table(const measure::HostLinks& links) {
                           link.working_set ? core::format_bytes(*link.working_set) : "",
                           link.alpha ? core::format_duration(link.alpha->value) : "",
                           link.beta ? core::format_bandwidth(link.beta->value) : "",
-                          spread_text(link), "measured"});
+                          spread_text(link.seconds), "measured"});
   return table;
 }
 

@@ -15,6 +15,8 @@ core::KeyValues host_summary(const topology::HostTopology& host);
 core::Json links_json(const measure::HostLinks& links);
 core::Json context_json(const measure::LinkContext& context);
 core::Table links_table(const measure::HostLinks& links);
+// A spread that makes the row's median doubtful is marked: "~ 31 %".
+std::string spread_text(const measure::Summary& seconds);
 std::string context_line(const measure::LinkContext& context);
 
 }  // namespace comm_probe::cli

@@ -176,7 +176,7 @@ Json accept_json(const std::vector<Check>& checks) {
 
 // "~" before a number whose samples do not agree.
 const char* mark(const measure::HostLink* link) {
-  return link != nullptr && diagnose::is_noisy(*link) ? "~" : "";
+  return link != nullptr && diagnose::is_noisy(link->seconds) ? "~" : "";
 }
 
 std::string link_text(const measure::HostLink* link) {
@@ -186,7 +186,8 @@ std::string link_text(const measure::HostLink* link) {
 // What the mark means, where it is used.
 std::string mark_line(const RunFacts& facts) {
   bool is_used = false;
-  for (const measure::HostLink& link : facts.links.links) is_used |= diagnose::is_noisy(link);
+  for (const measure::HostLink& link : facts.links.links)
+    is_used |= diagnose::is_noisy(link.seconds);
   for (const WalkStep& step : facts.steps)
     is_used |= diagnose::is_uneven(step.beside.row.out_of_place);
   if (!is_used) return "";

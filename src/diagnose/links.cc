@@ -77,7 +77,7 @@ std::string describe(const measure::HostLink& link) {
 void judge_spread(const measure::HostLinks& links, LinkJudgement& judgement) {
   std::vector<const measure::HostLink*> noisy;
   for (const measure::HostLink& link : links.links)
-    if (is_noisy(link)) noisy.push_back(&link);
+    if (is_noisy(link.seconds)) noisy.push_back(&link);
   if (noisy.empty()) return;
   std::sort(noisy.begin(), noisy.end(),
             [](const auto* a, const auto* b) { return a->seconds.spread() > b->seconds.spread(); });
@@ -110,7 +110,7 @@ void judge_state(const measure::HostLinks& links, LinkJudgement& judgement) {
 
 }  // namespace
 
-bool is_noisy(const measure::HostLink& link) { return link.seconds.spread() > kNoisySpread; }
+bool is_noisy(const measure::Summary& seconds) { return seconds.spread() > kNoisySpread; }
 
 LinkJudgement judge_host(const topology::HostTopology& host) {
   LinkJudgement judgement;

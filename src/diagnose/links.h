@@ -18,7 +18,7 @@ struct LinkJudgement {
 
 // (p90 - p10) / median above which a figure is called noisy.
 inline constexpr double kNoisySpread = 0.2;
-bool is_noisy(const measure::HostLink& link);
+bool is_noisy(const measure::Summary& seconds);
 // Ratio of two flag latencies above which the machine is called changed: a pair of SMT siblings is
 // five to six times as fast as a pair of cores (32 against 193 ns on the guest of docs/link.md).
 inline constexpr double kChangedRatio = 1.5;
