@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "measure/engines/cuda/visible_devices.h"
 #include "measure/engines/local/processes.h"
 #include "measure/engines/nccl/outcome.h"
 #include "measure/engines/nccl/rank_process.h"
@@ -30,8 +31,8 @@ std::optional<core::Error> missing() {
 int usual_ranks() {
   const auto launched = launched_as(core::Host::real());
   if (launched && !launched->is_alone()) return launched->size;
-  const auto gpus = visible_gpus();
-  return gpus ? static_cast<int>(gpus->size()) : 1;
+  const auto gpus = cuda::visible_devices();
+  return gpus ? gpus->count : 1;
 }
 
 std::vector<model::Algorithm> no_algorithms(model::Op) { return {}; }
@@ -62,13 +63,14 @@ std::optional<core::Error> refuse_registration(const Plan& plan) {
 }
 
 std::optional<core::Error> refuse_devices(const Layout& layout) {
-  const auto gpus = visible_gpus();
-  if (!gpus) return gpus.error();
+  const auto gpus = cuda::visible_devices();
+  if (!gpus)
+    return core::missing_error(gpus.error().message,
+                               "nvidia-smi shows whether the driver works");
   const int needed = layout.shares_one_gpu ? 1 : layout.ranks_of_process();
-  const int there = static_cast<int>(gpus->size());
-  if (needed <= there) return std::nullopt;
+  if (needed <= gpus->count) return std::nullopt;
   return core::missing_error(
-      fmt::format("{} ranks need {} GPUs, and CUDA shows {}", needed, needed, there),
+      fmt::format("{} ranks need {} GPUs, and CUDA shows {}", needed, needed, gpus->count),
       fmt::format("--one-gpu-ranks {} lets them share one: decisions are real, times mean nothing",
                   needed));
 }

@@ -9,21 +9,10 @@
 // whatever happens to them and can say it.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "measure/engine.h"
 
 namespace comm_probe::measure::nccl {
 
 Engine engine();
-
-struct Gpu {
-  std::string bus = {};
-  std::string name = {};
-};
-// As the CUDA driver counts them (CUDA_VISIBLE_DEVICES), asked in a process of its own. Fails as
-// the driver does.
-core::Result<std::vector<Gpu>> visible_gpus();
 
 }  // namespace comm_probe::measure::nccl

@@ -9,11 +9,17 @@
 
 static int something = 0;  // what every handle points to
 
-FAKE int cuInit(unsigned) { return std::getenv("FAKE_CUDA_BROKEN") != nullptr ? 999 : 0; }
+static bool is_initialised = false;
+
+FAKE int cuInit(unsigned) {
+  if (std::getenv("FAKE_CUDA_BROKEN") != nullptr) return 999;
+  return is_initialised = true, 0;
+}
 FAKE int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 FAKE int cuGetErrorName(int, const char** text) { return *text = "CUDA_ERROR_UNKNOWN", 0; }
 FAKE int cuGetErrorString(int, const char** text) { return *text = "unknown error", 0; }
 FAKE int cuDeviceGetCount(int* count) {
+  if (!is_initialised) return 3;  // CUDA_ERROR_NOT_INITIALIZED
   const char* many = std::getenv("FAKE_CUDA_DEVICES");
   return *count = many == nullptr ? 1 : std::atoi(many), 0;
 }
