@@ -56,14 +56,17 @@ void bind_to(int cpu) {
 
 class Ranks {
  public:
-  void start(int ranks, const std::function<void(int)>& body, const WatchedSignals& signals) {
+  Ranks(Binding binding, const WatchedSignals& signals) : binding_(binding), signals_(signals) {}
+
+  void start(int ranks, const std::function<void(int)>& body) {
     const std::vector<int> cpus = allowed_cpus();
     const pid_t parent = ::getpid();
     for (int rank = 0; rank < ranks; ++rank) {
       const pid_t pid = ::fork();
       if (pid == 0) {
-        bind_to(cpus[static_cast<std::size_t>(rank) % cpus.size()]);
-        signals.restore();
+        if (binding_ == Binding::kOneCpu)
+          bind_to(cpus[static_cast<std::size_t>(rank) % cpus.size()]);
+        signals_.restore();
         be_rank(rank, parent, body);
       }
       pids_.push_back(pid);
@@ -106,6 +109,8 @@ class Ranks {
   const Ended& ended() const { return ended_; }
 
  private:
+  Binding binding_;
+  const WatchedSignals& signals_;
   std::vector<pid_t> pids_ = {};
   int running_ = 0;
   Ended ended_ = {};
@@ -135,11 +140,12 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit) {
+Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit,
+                Binding binding) {
   const WatchedSignals signals;
   Standstill standstill(limit);
-  Ranks all;
-  all.start(ranks, body, signals);
+  Ranks all(binding, signals);
+  all.start(ranks, body);
   while (all.running()) {
     if (!all.ended().ok()) all.kill_rest();
     const int signal = signals.next();

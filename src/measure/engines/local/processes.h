@@ -34,9 +34,12 @@ struct Ended {
 // CPUs that this process may run on.
 std::vector<int> allowed_cpus();
 
-// Runs `body(rank)` in a process of its own for every rank and returns when all have ended. Each is
-// bound to one CPU, in turn where there are fewer than ranks (4 ranks on 2 cores, all_reduce of 8
-// B: 4.4 us left to the scheduler, 2.2 us bound).
-Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit = {});
+// One CPU for each rank, in turn where there are fewer than ranks (4 ranks on 2 cores, all_reduce
+// of 8 B: 4.4 us left to the scheduler, 2.2 us bound); or all for all, where a rank has threads.
+enum class Binding { kOneCpu, kNone };
+
+// Runs `body(rank)` in a process of its own for every rank and returns when all have ended.
+Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit = {},
+                Binding binding = Binding::kOneCpu);
 
 }  // namespace comm_probe::measure::local

@@ -1,7 +1,6 @@
 #include "measure/engines/nccl/engine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <optional>
@@ -107,15 +106,7 @@ std::vector<Amount> amounts_of(const Plan& plan, const std::vector<core::Bytes>&
   return amounts;
 }
 
-void use_all(const std::vector<int>& cpus) {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (const int cpu : cpus) CPU_SET(cpu, &all);
-  ::sched_setaffinity(0, sizeof all, &all);
-}
-
 void be_process(const Start& start, int child) {
-  use_all(start.cpus);  // NCCL's threads, too, would be bound to one
   const Launched& launched = start.layout.launched;
   Assignment assignment = {start.plan,    start.amounts, start.layout,
                            start.library, start.capture, start.board};
@@ -156,7 +147,6 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
   const auto board = Board::make(processes, layout->ranks(), amounts.size());
   if (!board) return board.error();
   Start start = {plan, *layout, amounts, *library, *capture, *board};
-  start.cpus = local::allowed_cpus();
   if (layout->shares_one_gpu) {
     const auto listener = listen_locally();
     if (!listener) return listener.error();
@@ -164,8 +154,10 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
   }
   progress(fmt::format("{} on {} ranks, NCCL {}", op_name(plan.op), layout->ranks(),
                        library->version().text()));
+  // NCCL's threads, too, would be bound to one CPU.
   const local::Ended ended = local::run_ranks(
-      processes, [&start](int child) { be_process(start, child); }, {.only_stopped = true});
+      processes, [&start](int child) { be_process(start, child); }, {.only_stopped = true},
+      local::Binding::kNone);
   if (start.listener.socket >= 0) ::close(start.listener.socket);
   return outcome_of(start, ended);
 }

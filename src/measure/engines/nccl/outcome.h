@@ -22,7 +22,6 @@ struct Start {
   const Capture& capture;
   const Board& board;
   LocalListener listener = {};
-  std::vector<int> cpus = {};
 };
 
 // Fails where a rank could not begin, with what it says.
