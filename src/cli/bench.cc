@@ -15,7 +15,7 @@
 #include "cli/subcommands.h"
 #include "core/crew.h"
 #include "core/units.h"
-#include "measure/local_ledger.h"
+#include "measure/engine.h"
 #include "model/fit.h"
 
 namespace comm_probe::cli {
@@ -122,46 +122,10 @@ int interrupted(int signal) {
   return 128 + signal;
 }
 
-// Nothing where no prediction can be made: one rank, more ranks than cores, or links that cannot be
-// measured (then the usual algorithms are taken).
-std::optional<measure::LocalLedger> ledger_for(const Shell& shell, const measure::Plan& plan) {
-  const topology::HostTopology host = topology::read_host(core::Host::real());
-  if (plan.ranks < 2 || plan.ranks > measure::local_cores()) return std::nullopt;
-  auto ledger = measure::LocalLedger::measure(
-      host, plan, [&shell](const std::string& what) { shell.progress(what); });
-  if (!ledger) return std::nullopt;
-  return std::move(*ledger);
-}
-
-// First the links of this machine, then the collective by the ledger that follows from them.
-core::Result<Run> measured_locally(const Shell& shell, measure::Plan plan) {
-  std::optional<measure::LocalLedger> ledger = ledger_for(shell, plan);
-  const measure::Plan asked = plan;
-  if (ledger) plan.choose = [&](core::Bytes bytes) { return ledger->fastest(asked, bytes); };
-  shell.progress(fmt::format("measuring {} on {} ranks", op_name(plan.op), plan.ranks));
-  auto run = measure::run_local(plan);
-  if (!run || !ledger) return run;
-  for (measure::Row& row : run->rows)
-    if (row.bytes.count() > 0) row.predicted = ledger->price(plan, row.bytes, row.algorithm);
-  run->context.drift = ledger->drift();
-  run->context.link_preemptions = ledger->preemptions();
-  return run;
-}
-
 core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
                            const measure::Plan& plan) {
   if (const auto possible = check_usable(engine, plan); !possible) return possible.error();
   const InterruptNotice notice("bench");
-  if (engine.name == std::string_view("local")) {
-    // Each of them would measure ranks of its own, all at the same time.
-    if (const int launched = core::Crew::launched(core::Host::real()); launched > 1)
-      return core::input_error(
-          fmt::format("a launcher of MPI started {} processes, and --backend local starts its own "
-                      "ranks",
-                      launched),
-          "--backend mpi measures between them");
-    return measured_locally(shell, plan);
-  }
   return engine.run(plan, [&shell](const std::string& what) { shell.progress(what); });
 }
 

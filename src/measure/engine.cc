@@ -1,12 +1,17 @@
 #include "measure/engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
+#include "core/crew.h"
+#include "core/host.h"
 #include "measure/engines/cuda/all_reduce.h"
 #include "measure/engines/mpi/engine.h"
 #include "measure/engines/nccl/engine.h"
 #include "measure/engines/ucx/engine.h"
+#include "measure/local_ledger.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -17,14 +22,24 @@ int ranks_for_cores() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 8);
 }
 
-core::Result<Run> run_local_quietly(const Plan& plan, const Progress&) { return run_local(plan); }
+// Each process of a launcher would measure ranks of its own, all at the same time.
+core::Result<bool> check_started_alone(const Plan& plan) {
+  if (const auto possible = check_local(plan); !possible) return possible.error();
+  const int launched = core::Crew::launched(core::Host::real());
+  if (launched <= 1) return true;
+  return core::input_error(
+      fmt::format("a launcher of MPI started {} processes, and --backend local starts its own "
+                  "ranks",
+                  launched),
+      "--backend mpi measures between them");
+}
 
 }  // namespace
 
 const std::vector<Engine>& engines() {
   static const std::vector<Engine> all = {
       {"local", "processes of this machine over shared memory", always_there, ranks_for_cores,
-       local_algorithms, check_local, run_local_quietly},
+       local_algorithms, check_started_alone, run_by_ledger},
       {"mpi",
        "the ranks of mpirun, by the library or --algo over its messages",
        mpi::missing,

@@ -1,7 +1,10 @@
 #include "measure/local_ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/host.h"
 #include "measure/engines/local/algorithms.h"
 #include "measure/engines/local/choose.h"
 #include "measure/local_prediction.h"
@@ -14,6 +17,14 @@ constexpr double kClearlyFaster = 0.75;
 // link measures no larger message: from here on every machine waits for its memory, and the time
 // grows with the size. (4 buffers of it in each of two processes.)
 const core::Bytes kLargestMeasured = core::Bytes::of(64.0 * 1048576);
+
+std::optional<LocalLedger> ledger_for(const Plan& plan, const Progress& progress) {
+  const topology::HostTopology host = topology::read_host(core::Host::real());
+  if (plan.ranks < 2 || plan.ranks > local_cores()) return std::nullopt;
+  auto ledger = LocalLedger::measure(host, plan, progress);
+  if (!ledger) return std::nullopt;
+  return std::move(*ledger);
+}
 
 }  // namespace
 
@@ -60,6 +71,20 @@ double LocalLedger::drift() const {
   const core::Duration before = links_.flag;
   if (!now || now->in_seconds() <= 0 || before.in_seconds() <= 0) return 1;
   return std::max(*now / before, before / *now);
+}
+
+core::Result<Run> run_by_ledger(const Plan& asked, const Progress& progress) {
+  const std::optional<LocalLedger> ledger = ledger_for(asked, progress);
+  Plan plan = asked;
+  if (ledger) plan.choose = [&](core::Bytes bytes) { return ledger->fastest(asked, bytes); };
+  progress(fmt::format("measuring {} on {} ranks", op_name(plan.op), plan.ranks));
+  auto run = run_local(plan);
+  if (!run || !ledger) return run;
+  for (Row& row : run->rows)
+    if (row.bytes.count() > 0) row.predicted = ledger->price(plan, row.bytes, row.algorithm);
+  run->context.drift = ledger->drift();
+  run->context.link_preemptions = ledger->preemptions();
+  return run;
 }
 
 }  // namespace comm_probe::measure

@@ -38,4 +38,9 @@ class LocalLedger {
   std::vector<int> cpus_;
 };
 
+// The engine `local`: first the links of this machine, then the collective by the ledger that
+// follows from them. Without one (one rank, more ranks than cores, links that cannot be measured)
+// the usual algorithms are taken and nothing is predicted.
+core::Result<Run> run_by_ledger(const Plan& plan, const Progress& progress);
+
 }  // namespace comm_probe::measure
