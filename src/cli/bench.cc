@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <thread>
 
 #include "cli/bench_choices.h"
@@ -114,14 +113,6 @@ Document document_of(Run& run) {
   return document;
 }
 
-// The ranks are gone; now the signal does to us what it would have done.
-int interrupted(int signal) {
-  std::fprintf(stderr, "comm-probe: bench: interrupted; all ranks were ended\n");
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-  return 128 + signal;
-}
-
 core::Result<Run> measured(const Shell& shell, const measure::Engine& engine,
                            const measure::Plan& plan) {
   if (const auto possible = check_usable(engine, plan); !possible) return possible.error();
@@ -144,7 +135,7 @@ int bench(const Shell& shell, const BenchRequest& request) {
   auto run = measured(shell, **engine, *plan);
   shell.end_progress();
   if (!run) return failed(shell, run.error());
-  if (run->interrupted_by != 0) return interrupted(run->interrupted_by);
+  if (run->interrupted_by != 0) return end_interrupted("bench", run->interrupted_by);
   if (!run->context.speaks) return 0;
   return shell.finish(document_of(*run));
 }

@@ -41,4 +41,11 @@ InterruptNotice::~InterruptNotice() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
+int end_interrupted(const std::string& command, int signal) {
+  fmt::print(stderr, "comm-probe: {}: interrupted; all ranks were ended\n", command);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+  return 128 + signal;
+}
+
 }  // namespace comm_probe::cli

@@ -22,4 +22,8 @@ class InterruptNotice {
   std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
+// For a command whose ranks were ended by a signal that it took itself: says so, then the signal
+// does to us what it would have done.
+int end_interrupted(const std::string& command, int signal);
+
 }  // namespace comm_probe::cli

@@ -1,9 +1,9 @@
 // `lab hang|slow --class C`: a known fault on purpose, and what it leaves.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <memory>
 
+#include "cli/interrupt.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
@@ -104,13 +104,6 @@ core::Document list_document() {
   return document;
 }
 
-int interrupted(int signal) {
-  std::fprintf(stderr, "comm-probe: lab: interrupted; all ranks were ended\n");
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-  return 128 + signal;
-}
-
 int lab_hang(const Shell& shell, const HangOptions& options) {
   if (options.hang_class == "list") return shell.finish(list_document());
   const auto planted = case_of(options);
@@ -128,7 +121,7 @@ int lab_hang(const Shell& shell, const HangOptions& options) {
       measure::lab::make_hang(request, [&shell](const std::string& what) { shell.progress(what); });
   shell.end_progress();
   if (!left) return shell.fail(left.error());
-  if (left->interrupted_by != 0) return interrupted(left->interrupted_by);
+  if (left->interrupted_by != 0) return end_interrupted("lab", left->interrupted_by);
   return shell.finish(document_of(**planted, *left));
 }
 
@@ -216,7 +209,7 @@ int lab_slow(const Shell& shell, const SlowOptions& options) {
       measure::lab::make_slow(request, [&shell](const std::string& what) { shell.progress(what); });
   shell.end_progress();
   if (!left) return shell.fail(left.error());
-  if (left->interrupted_by != 0) return interrupted(left->interrupted_by);
+  if (left->interrupted_by != 0) return end_interrupted("lab", left->interrupted_by);
   return shell.finish(document_of(*planted, request.folder, *left));
 }
 
