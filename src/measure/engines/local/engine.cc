@@ -69,23 +69,12 @@ core::Result<std::vector<Step>> steps_of(const Plan& plan, const std::vector<Byt
 }
 
 Timing timing_at(const Plan& plan, const SampleTable& table, std::size_t step, bool in_place) {
-  std::vector<RankSamples> by_rank;
-  for (int rank = 0; rank < plan.ranks; ++rank) {
-    const Samples& seen = table.at(step, in_place, rank);
-    by_rank.push_back({seen.iterations,
-                       seen.wrong,
-                       seen.streaming,
-                       seen.preemptions,
-                       {seen.seconds, seen.seconds + plan.blocks}});
-  }
-  return timing_of(plan, by_rank);
+  return timing_of(plan, table.by_rank(step, in_place, plan.blocks));
 }
 
 std::vector<Row> rows_of(const Plan& plan, const std::vector<Step>& steps,
                          const SampleTable& table) {
-  std::size_t finished = steps.size();
-  for (int rank = 0; rank < plan.ranks; ++rank)
-    finished = std::min<std::size_t>(finished, table.finished(rank).load());
+  const std::size_t finished = table.finished_by_all();
   std::vector<Row> rows;
   for (std::size_t at = 0; at < finished; ++at)
     rows.push_back({steps[at].amount.bytes,

@@ -3,12 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "measure/clock.h"
 #include "measure/engines/local/store_choice.h"
 #include "measure/known_data.h"
-#include "measure/rank_samples.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -119,6 +119,23 @@ std::atomic<std::int32_t>& SampleTable::iterations() const {
 std::atomic<std::uint32_t>& SampleTable::finished(int rank) const {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(memory_.data() +
                                                         static_cast<std::size_t>(1 + rank) * kLine);
+}
+std::size_t SampleTable::finished_by_all() const {
+  std::uint32_t least = finished(0).load();
+  for (int rank = 1; rank < ranks_; ++rank) least = std::min(least, finished(rank).load());
+  return least;
+}
+std::vector<RankSamples> SampleTable::by_rank(std::size_t step, bool in_place, int blocks) const {
+  std::vector<RankSamples> all;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const Samples& seen = at(step, in_place, rank);
+    all.push_back({seen.iterations,
+                   seen.wrong,
+                   seen.streaming,
+                   seen.preemptions,
+                   {seen.seconds, seen.seconds + blocks}});
+  }
+  return all;
 }
 Samples& SampleTable::at(std::size_t step, bool in_place, int rank) const {
   const auto ranks = static_cast<std::size_t>(ranks_);

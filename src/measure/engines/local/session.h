@@ -9,6 +9,7 @@
 
 #include "measure/engines/local/algorithms.h"
 #include "measure/measure.h"
+#include "measure/rank_samples.h"
 
 namespace comm_probe::measure::local {
 
@@ -36,6 +37,10 @@ class SampleTable {
   Samples& at(std::size_t step, bool in_place, int rank) const;
   // Steps that a rank has finished.
   std::atomic<std::uint32_t>& finished(int rank) const;
+  // Steps that all ranks have finished.
+  std::size_t finished_by_all() const;
+  // What all ranks saw, for timing_of().
+  std::vector<RankSamples> by_rank(std::size_t step, bool in_place, int blocks) const;
   // How many calls a block has; rank 0 decides.
   std::atomic<std::int32_t>& iterations() const;
 

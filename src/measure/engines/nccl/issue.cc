@@ -102,6 +102,8 @@ int reduction_number(Reduction reduction) {
   return 0;
 }
 
+bool can_check_in_place(Op op) { return op != Op::kAllToAll && op != Op::kSendRecv; }
+
 const char* fixed_method(const Library& library, Op op) {
   switch (op) {
     case Op::kAllToAll:

@@ -21,6 +21,8 @@ core::Result<bool> issue(const Library& library, const Call& call, const Seat& s
 
 int data_type_number(Element element);      // ncclFloat32 is 7
 int reduction_number(Reduction reduction);  // ncclAvg is 4
+// As nccl-tests: where every rank sends to others what it receives into, input and output mix.
+bool can_check_in_place(model::Op op);
 // Of operations for which NCCL chooses no algorithm: "ncclAlltoAll", "send/recv"; else empty.
 const char* fixed_method(const Library& library, model::Op op);
 

@@ -14,22 +14,13 @@ namespace comm_probe::measure::nccl {
 namespace {
 
 Timing timing_at(const Plan& plan, const Board& board, std::size_t size, bool in_place) {
-  std::vector<RankSamples> by_rank;
-  for (int rank = 0; rank < board.ranks(); ++rank) {
-    const local::Samples& seen = board.samples().at(size, in_place, rank);
-    by_rank.push_back(
-        {seen.iterations, seen.wrong, false, 0, {seen.seconds, seen.seconds + plan.blocks}});
-  }
-  Timing timing = timing_of(plan, by_rank);
-  const bool unchecked = plan.op == model::Op::kAllToAll || plan.op == model::Op::kSendRecv;
-  if (in_place && unchecked) timing.wrong = std::nullopt;  // as nccl-tests: input and output mix
+  Timing timing = timing_of(plan, board.samples().by_rank(size, in_place, plan.blocks));
+  if (in_place && !can_check_in_place(plan.op)) timing.wrong = std::nullopt;
   return timing;
 }
 
 std::vector<Row> rows_of(const Start& start) {
-  std::size_t finished = start.amounts.size();
-  for (int rank = 0; rank < start.board.ranks(); ++rank)
-    finished = std::min<std::size_t>(finished, start.board.samples().finished(rank).load());
+  const std::size_t finished = start.board.samples().finished_by_all();
   std::vector<Row> rows;
   for (std::size_t at = 0; at < finished; ++at) {
     Row row = {.bytes = start.amounts[at].bytes, .count = start.amounts[at].count};

@@ -12,15 +12,8 @@
 #include "measure/rank_samples.h"
 
 namespace comm_probe::measure::nccl {
-namespace {
 
 using core::Result;
-
-bool can_check_in_place(model::Op op) {
-  return op != model::Op::kAllToAll && op != model::Op::kSendRecv;
-}
-
-}  // namespace
 
 void Worker::run() {
   start();
