@@ -25,10 +25,6 @@ std::string reduction_word(const Plan& plan) {
 }
 int root_number(const Plan& plan) { return has_root(plan.op) ? plan.root : -1; }
 
-std::string method_of(const Row& row) {
-  return row.method.empty() ? algorithm_name(row.algorithm) : row.method;
-}
-
 // A library that does not say what it chose is priced as the cheapest that could be.
 std::string priced_as(const Row& row) {
   if (row.method != "library") return method_of(row);

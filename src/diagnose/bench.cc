@@ -34,12 +34,10 @@ void judge_results(const Run& run, std::vector<core::Finding>& findings) {
     if (first == nullptr) first = &row;
   }
   if (first == nullptr) return;
-  core::Finding finding =
-      core::make_finding("bench.wrong-results",
-                         fmt::format("{} of {} gave wrong results, from {} ({}) on", sizes,
-                                     sizes_text(run.rows.size()), core::format_bytes(first->bytes),
-                                     first->method.empty() ? algorithm_name(first->algorithm)
-                                                           : first->method.c_str()));
+  core::Finding finding = core::make_finding(
+      "bench.wrong-results", fmt::format("{} of {} gave wrong results, from {} ({}) on", sizes,
+                                         sizes_text(run.rows.size()),
+                                         core::format_bytes(first->bytes), method_of(*first)));
   finding.observed = core::Figure{static_cast<double>(wrong_in(*first)), "wrong elements",
                                   core::Basis::kMeasured, "compared bit for bit"};
   finding.confidence = core::Confidence::kCertain;
@@ -105,9 +103,8 @@ void judge_ranks(const Run& run, std::vector<core::Caveat>& caveats) {
 constexpr double kFarOff = 0.25;
 constexpr double kChanged = 1.5;
 
-bool is_far_off(const Row& row) {
-  return std::fabs(row.out_of_place.time / row.predicted->time() - 1) > kFarOff;
-}
+double ratio_of(const Row& row) { return row.out_of_place.time / row.predicted->time(); }
+bool is_far_off(const Row& row) { return std::fabs(ratio_of(row) - 1) > kFarOff; }
 bool is_jittery(const Row& row) {
   return row.out_of_place.slowest > row.out_of_place.fastest * kChanged;
 }
@@ -185,8 +182,6 @@ std::string reason_for(const Run& run, const Row& row, Cause cause) {
   }
   return "";
 }
-
-double ratio_of(const Row& row) { return row.out_of_place.time / row.predicted->time(); }
 
 // The sizes, the range of ratios and the reason; of several reasons that differ in their figures,
 // that of the row which is furthest off.

@@ -78,6 +78,9 @@ struct Amount {
 Amount amount_of(const Plan& plan, core::Bytes asked);
 // The sizes of the plan in order. Fails (bad usage) where the plan makes no sense.
 core::Result<std::vector<core::Bytes>> sizes_of(const Plan& plan);
+core::Result<std::vector<Amount>> amounts_of(const Plan& plan);
+// Where the plan's root is none of so many ranks.
+std::optional<core::Error> refuse_root(const Plan& plan, int ranks);
 
 struct Timing {
   core::Duration time = {};  // median of the blocks
@@ -103,6 +106,9 @@ struct Row {
   // the engine has measured it.
   std::optional<core::Duration> floor = {};
 };
+
+// What moved the bytes: the library's own word, else the name of the algorithm.
+std::string method_of(const Row& row);
 
 // What stands beside a row of one-sided transfers.
 struct OneSided {

@@ -63,4 +63,22 @@ core::Result<std::vector<core::Bytes>> sizes_of(const Plan& plan) {
   return sizes;
 }
 
+core::Result<std::vector<Amount>> amounts_of(const Plan& plan) {
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  std::vector<Amount> amounts;
+  for (const core::Bytes size : *sizes) amounts.push_back(amount_of(plan, size));
+  return amounts;
+}
+
+std::optional<core::Error> refuse_root(const Plan& plan, int ranks) {
+  if (plan.root >= 0 && plan.root < ranks) return std::nullopt;
+  return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, ranks),
+                           fmt::format("ranks are 0..{}", ranks - 1));
+}
+
+std::string method_of(const Row& row) {
+  return row.method.empty() ? algorithm_name(row.algorithm) : row.method;
+}
+
 }  // namespace comm_probe::measure

@@ -31,9 +31,7 @@ std::optional<core::Error> refuse(const Plan& plan) {
     return core::input_error(
         fmt::format("--ranks {} is outside 1..{} of the local engine", plan.ranks, kMostRanks),
         "ranks are processes of this machine");
-  if (plan.root < 0 || plan.root >= plan.ranks)
-    return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, plan.ranks),
-                             fmt::format("ranks are 0..{}", plan.ranks - 1));
+  if (auto refused = refuse_root(plan, plan.ranks)) return refused;
   if (plan.blocks < 1 || plan.blocks > kMostBlocks)
     return core::input_error(
         fmt::format("{} blocks; 1..{} are possible", plan.blocks, kMostBlocks));

@@ -29,9 +29,7 @@ std::optional<core::Error> refuse(const Plan& plan, std::uint64_t largest_count)
     return core::input_error(
         fmt::format("{} ranks asked for, mpirun started {}", plan.ranks, launched),
         fmt::format("leave --ranks out, or start it with mpirun -np {}", plan.ranks));
-  if (plan.root < 0 || plan.root >= plan.ranks)
-    return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, plan.ranks),
-                             fmt::format("ranks are 0..{}", plan.ranks - 1));
+  if (auto refused = refuse_root(plan, plan.ranks)) return refused;
   if (!plan.algorithm && largest_count > std::numeric_limits<int>::max())
     return core::input_error(
         fmt::format("{} elements in one call; MPI counts to {}", largest_count,

@@ -53,10 +53,9 @@ Result<DeviceRank> DeviceRank::make(const Library& library, const Plan& plan, Ra
   auto stream = cuda::Stream::make();
   if (!stream) return stream.error();
   DeviceRank rank(library, plan, place, std::move(*context), std::move(*stream));
-  const auto sizes = sizes_of(plan);
-  if (!sizes) return sizes.error();
-  const Call largest = {
-      .op = plan.op, .element = plan.element, .count = amount_of(plan, sizes->back()).count};
+  const auto amounts = amounts_of(plan);
+  if (!amounts) return amounts.error();
+  const Call largest = {.op = plan.op, .element = plan.element, .count = amounts->back().count};
   const bool registers = plan.registration != 0;
   auto send = Buffer::make(library, larger_bytes(largest, place.ranks), registers);
   if (!send) return send.error();

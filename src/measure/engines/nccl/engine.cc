@@ -15,16 +15,10 @@ namespace {
 
 using core::Result;
 
-constexpr int kMostOneGpuRanks = 64;
-
 std::optional<core::Error> missing() {
   const auto library = Library::open(core::Host::real());
   if (!library) return library.error();
-  const auto driver = core::SharedLibrary::open({"libcuda.so.1"});
-  if (!driver)
-    return core::missing_error("libcuda.so.1 not found: NCCL runs on NVIDIA GPUs only",
-                               "install the NVIDIA driver (in a container: --gpus all)");
-  return std::nullopt;
+  return missing_cuda();
 }
 
 int usual_ranks() {
@@ -37,13 +31,7 @@ int usual_ranks() {
 std::vector<model::Algorithm> no_algorithms(model::Op) { return {}; }
 
 std::optional<core::Error> refuse(const Plan& plan, const Layout& layout) {
-  const int ranks = layout.ranks();
-  if (plan.root < 0 || plan.root >= ranks)
-    return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, ranks),
-                             fmt::format("ranks are 0..{}", ranks - 1));
-  if (plan.shares_one_gpu && plan.ranks > kMostOneGpuRanks)
-    return core::input_error(
-        fmt::format("--one-gpu-ranks {} is more than {}", plan.ranks, kMostOneGpuRanks));
+  if (auto refused = refuse_root(plan, layout.ranks())) return refused;
   if (plan.blocks < 1 || plan.blocks > local::kMostBlocks)
     return core::input_error(
         fmt::format("{} blocks; 1..{} are possible", plan.blocks, local::kMostBlocks));
@@ -64,8 +52,7 @@ std::optional<core::Error> refuse_registration(const Plan& plan) {
 std::optional<core::Error> refuse_devices(const Layout& layout) {
   const auto gpus = cuda::visible_devices();
   if (!gpus)
-    return core::missing_error(gpus.error().message,
-                               "nvidia-smi shows whether the driver works");
+    return core::missing_error(gpus.error().message, "nvidia-smi shows whether the driver works");
   const int needed = layout.shares_one_gpu ? 1 : layout.ranks_of_process();
   if (needed <= gpus->count) return std::nullopt;
   return core::missing_error(
@@ -100,12 +87,6 @@ Plan for_one_gpu(Plan plan) {
   return plan;
 }
 
-std::vector<Amount> amounts_of(const Plan& plan, const std::vector<core::Bytes>& sizes) {
-  std::vector<Amount> amounts;
-  for (const core::Bytes size : sizes) amounts.push_back(amount_of(plan, size));
-  return amounts;
-}
-
 void be_process(const Start& start, int child) {
   const Launched& launched = start.layout.launched;
   Assignment assignment = {start.plan,    start.amounts, start.layout,
@@ -136,17 +117,16 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
   const Plan plan = for_one_gpu(asked);
   const auto layout = layout_for(plan);
   if (!layout) return layout.error();
-  const auto sizes = sizes_of(plan);
-  if (!sizes) return sizes.error();
+  const auto amounts = amounts_of(plan);
+  if (!amounts) return amounts.error();
   const auto library = Library::open(core::Host::real());
   if (!library) return library.error();
   const auto capture = Capture::into(plan.keep);
   if (!capture) return capture.error();
   const int processes = layout->shares_one_gpu ? layout->processes : 1;
-  const std::vector<Amount> amounts = amounts_of(plan, *sizes);
-  const auto board = Board::make(processes, layout->ranks(), amounts.size());
+  const auto board = Board::make(processes, layout->ranks(), amounts->size());
   if (!board) return board.error();
-  Start start = {plan, *layout, amounts, *library, *capture, *board};
+  Start start = {plan, *layout, *amounts, *library, *capture, *board};
   if (layout->shares_one_gpu) {
     const auto listener = listen_locally();
     if (!listener) return listener.error();
@@ -163,6 +143,12 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
 }
 
 }  // namespace
+
+std::optional<core::Error> missing_cuda() {
+  if (core::SharedLibrary::open({"libcuda.so.1"})) return std::nullopt;
+  return core::missing_error("libcuda.so.1 not found: NCCL runs on NVIDIA GPUs only",
+                             "install the NVIDIA driver (in a container: --gpus all)");
+}
 
 Engine engine() {
   return {

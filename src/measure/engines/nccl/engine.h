@@ -14,5 +14,7 @@
 namespace comm_probe::measure::nccl {
 
 Engine engine();
+// Nothing where the driver can be loaded, which is not initialised by that.
+std::optional<core::Error> missing_cuda();
 
 }  // namespace comm_probe::measure::nccl

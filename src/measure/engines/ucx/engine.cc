@@ -133,25 +133,23 @@ core::Result<Run> run(const Plan& asked, const Progress& progress) {
   if (!found) return found.error();
   Plan plan = asked;
   plan.with_in_place = false;
-  const auto sizes = sizes_of(plan);
-  if (!sizes) return sizes.error();
-  std::vector<Amount> amounts;
-  for (const core::Bytes size : *sizes) amounts.push_back(amount_of(plan, size));
-  const auto exchange = Exchange::make(amounts.size());
+  const auto amounts = amounts_of(plan);
+  if (!amounts) return amounts.error();
+  const auto exchange = Exchange::make(amounts->size());
   if (!exchange) return exchange.error();
   progress(fmt::format("measuring {} between two processes", verb_name(plan.verb)));
-  const Session session = {plan, amounts, *exchange, **found};
+  const Session session = {plan, *amounts, *exchange, **found};
   const local::Ended ended = local::run_ranks(2, [&](int rank) { run_session(session, rank); });
   const Shared& all = exchange->shared();
   if (all.has_failed.load() != 0) return failure_of(all);
   Run run = {.plan = plan, .context = context_of(all, ended)};
   for (std::size_t at = 0; at < all.finished.load(); ++at) {
     const SizeResult& seen = exchange->result(at);
-    run.rows.push_back({.bytes = amounts[at].bytes,
-                        .count = amounts[at].count,
+    run.rows.push_back({.bytes = (*amounts)[at].bytes,
+                        .count = (*amounts)[at].count,
                         .method = verb_name(plan.verb),
                         .out_of_place = timing_of_size(plan, seen)});
-    run.one_sided.push_back(one_sided(amounts[at].bytes, seen));
+    run.one_sided.push_back(one_sided((*amounts)[at].bytes, seen));
   }
   run.interrupted_by = ended.interrupted_by;
   if (ended.died) run.died = local::death_of(ended);
