@@ -54,24 +54,6 @@ const nccl::LogChoice* real_choice(const nccl::LogComm& comm, nccl::Function fun
   return found;
 }
 
-nccl::DataType type_of(measure::Element element) {
-  switch (element) {
-    case measure::Element::kF32:
-      return nccl::DataType::kFloat32;
-    case measure::Element::kF64:
-      return nccl::DataType::kFloat64;
-    case measure::Element::kBf16:
-      return nccl::DataType::kBfloat16;
-    case measure::Element::kF16:
-      return nccl::DataType::kFloat16;
-    case measure::Element::kI32:
-      return nccl::DataType::kInt32;
-    case measure::Element::kU8:
-      return nccl::DataType::kUint8;
-  }
-  return nccl::DataType::kFloat32;
-}
-
 std::string planned_text(const PlannedLog& planned, const nccl::Call& call, bool with_channels) {
   const auto choice = choose(planned.tuning, call);
   if (!choice) return "refused";
@@ -100,10 +82,12 @@ class Choices {
     if (real != nullptr) size.real = choice_text(*real->algorithm, *real->protocol, real->channels);
     row.method = size.real.empty() ? "not logged" : size.real;
     if (planned_ == nullptr || planned_->plan.connection.ranks() != run_.plan.ranks) return size;
-    const auto reduction = nccl::reduction_from_name(measure::reduction_name(run_.plan.reduction));
-    const nccl::Call call =
-        nccl::call_of(function_, row.bytes.whole(), run_.plan.ranks, type_of(run_.plan.element),
-                      reduction.value_or(nccl::Reduction::kSum));
+    // Both sides name them as nccl-tests does.
+    const auto type = nccl::data_type_from_name(element_name(run_.plan.element));
+    const auto reduction = nccl::reduction_from_name(reduction_name(run_.plan.reduction));
+    const nccl::Call call = nccl::call_of(function_, row.bytes.whole(), run_.plan.ranks,
+                                          type.value_or(nccl::DataType::kFloat32),
+                                          reduction.value_or(nccl::Reduction::kSum));
     size.plan = planned_text(*planned_, call, real == nullptr || real->channels.has_value());
     if (run_.plan.shares_one_gpu) return size;
     auto ledger = price({run_.plan.op, run_.plan.ranks, row.bytes}, planned_->tuning);
