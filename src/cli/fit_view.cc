@@ -63,10 +63,6 @@ std::string counted_range(const model::Fit& fit) {
                      core::format_bytes(first->point.bytes), core::format_bytes(last->point.bytes));
 }
 
-}  // namespace
-
-namespace {
-
 std::string latency_text(const model::Fit& fit) {
   if (!fit.latency_known) return fit.shape.has_steps ? "alpha not shown" : "start not shown";
   if (!fit.shape.has_steps)
