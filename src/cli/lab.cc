@@ -17,14 +17,13 @@ namespace {
 
 using measure::lab::HangCase;
 using measure::lab::HangLeft;
+using measure::lab::Job;
 
 struct HangOptions {
   std::string hang_class = {};
   std::string variant = {};
-  std::string folder = {};
-  std::string python = "python3";
+  Job job = {};
   core::Duration timeout = core::Duration::from_seconds(15);
-  core::Duration patience = core::Duration::from_seconds(180);
 };
 
 std::vector<std::string_view> known_classes() {
@@ -57,24 +56,25 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return ranks.empty() ? "none" : fmt::format("{}", fmt::join(ranks, ", "));
 }
 
-core::Document document_of(const HangCase& planted, const HangLeft& left) {
+core::Document document_of(const HangCase& planted, const std::string& folder,
+                           const HangLeft& left) {
   core::Document document{.command = "lab"};
-  const std::string next = "comm-probe hang " + left.folder;
+  const std::string next = "comm-probe hang " + folder;
   document.result = {
       {"class", planted.hang_class},
       {"variant", planted.variant},
       {"culprit_ranks", planted.has_culprit ? std::vector<int>{planted.rank} : std::vector<int>{}},
       {"planted", planted.planted},
-      {"folder", left.folder},
+      {"folder", folder},
       {"dumps", left.dumps},
-      {"seconds", core::json_number(left.took.in_seconds())},
+      {"seconds", core::json_number(left.end.took.in_seconds())},
       {"next", next}};
   document.verdict = fmt::format("the ranks hang as asked ({}), and left {} dumps in {}",
-                                 planted.hang_class, left.dumps.size(), left.folder);
+                                 planted.hang_class, left.dumps.size(), folder);
   document.body.emplace_back(
       core::KeyValues{{{"planted", std::string(planted.planted)},
                        {"dumps of ranks", ranks_text(left.dumps)},
-                       {"took", core::format_duration(left.took)},
+                       {"took", core::format_duration(left.end.took)},
                        {"in the folder",
                         "nccl_trace_rank_N (dumps), rankN.log (output), hang_rank.py (what ran), "
                         "truth.json (the answer)"}}});
@@ -108,21 +108,30 @@ int lab_hang(const Shell& shell, const HangOptions& options) {
   if (options.hang_class == "list") return shell.finish(list_document());
   const auto planted = case_of(options);
   if (!planted) return shell.fail(planted.error());
-  if (const auto missing = measure::lab::missing_for_ranks("lab hang", options.python))
+  if (const auto missing = measure::lab::missing_for_ranks("lab hang", options.job.python))
     return shell.fail(*missing);
-  measure::lab::HangRequest request = {.planted = **planted,
-                                       .folder = options.folder,
-                                       .python = options.python,
-                                       .timeout = options.timeout,
-                                       .patience = options.patience};
-  if (request.folder.empty())
-    request.folder = fmt::format("hang-{}-{}", (*planted)->hang_class, (*planted)->variant);
+  measure::lab::HangRequest request = {
+      .planted = **planted, .job = options.job, .timeout = options.timeout};
+  if (request.job.folder.empty())
+    request.job.folder = fmt::format("hang-{}-{}", (*planted)->hang_class, (*planted)->variant);
   const auto left =
       measure::lab::make_hang(request, [&shell](const std::string& what) { shell.progress(what); });
   shell.end_progress();
   if (!left) return shell.fail(left.error());
-  if (left->interrupted_by != 0) return end_interrupted("lab", left->interrupted_by);
-  return shell.finish(document_of(**planted, *left));
+  if (left->end.interrupted_by != 0) return end_interrupted("lab", left->end.interrupted_by);
+  return shell.finish(document_of(**planted, request.job.folder, *left));
+}
+
+void add_folder_and_python(CLI::App& app, Job& job, const char* usual_folder) {
+  app.add_option("--folder", job.folder,
+                 fmt::format("what is left goes there (default: {})", usual_folder))
+      ->type_name("DIR");
+  app.add_option("--python", job.python, "a Python that has PyTorch")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+void add_patience(CLI::App& app, Job& job) {
+  add_duration(app, "--patience", job.patience, "end everything after so long (default: 3min)");
 }
 
 void add_lab_hang(CLI::App& lab, Shell& shell) {
@@ -133,15 +142,9 @@ void add_lab_hang(CLI::App& lab, Shell& shell) {
          fmt::format("{}; list: all with their variants", fmt::join(known_classes(), ", ")))
       ->type_name("C");
   app->add_option("--variant", options->variant, "another way to the same class")->type_name("V");
-  app->add_option("--folder", options->folder,
-                  "what is left goes there (default: hang-CLASS-VARIANT)")
-      ->type_name("DIR");
-  app->add_option("--python", options->python, "a Python that has PyTorch")
-      ->type_name("FILE")
-      ->capture_default_str();
+  add_folder_and_python(*app, options->job, "hang-CLASS-VARIANT");
   add_duration(*app, "--timeout", options->timeout, "of a collective (default: 15s)");
-  add_duration(*app, "--patience", options->patience,
-               "end everything after so long (default: 3min)");
+  add_patience(*app, options->job);
   app->footer(
       "All ranks share one GPU (NCCL_HOSTID); it takes about a minute.\n"
       "Example:\n"
@@ -157,9 +160,7 @@ using measure::lab::SlowLeft;
 
 struct SlowOptions {
   std::string slow_class = {};
-  std::string folder = {};
-  std::string python = "python3";
-  core::Duration patience = core::Duration::from_seconds(180);
+  Job job = {};
 };
 
 std::vector<std::string_view> slow_classes() {
@@ -177,14 +178,14 @@ core::Document document_of(const SlowCase& planted, const std::string& folder,
                      {"expected_finding", planted.finding},
                      {"folder", folder},
                      {"traces", left.traces},
-                     {"seconds", core::json_number(left.took.in_seconds())},
+                     {"seconds", core::json_number(left.end.took.in_seconds())},
                      {"next", next}};
   document.verdict = fmt::format("four ranks trained as asked ({}), and left {} traces in {}",
                                  planted.slow_class, left.traces.size(), folder);
   document.body.emplace_back(core::KeyValues{
       {{"planted", std::string(planted.planted)},
        {"trace should say", planted.finding.empty() ? "nothing" : std::string(planted.finding)},
-       {"took", core::format_duration(left.took)},
+       {"took", core::format_duration(left.end.took)},
        {"in the folder", "rankN.json (traces), rankN.log (output), slow_rank.py (what ran)"}}});
   document.body.emplace_back(core::Paragraph{"next: " + next});
   return document;
@@ -198,19 +199,16 @@ int lab_slow(const Shell& shell, const SlowOptions& options) {
   if (planted == nullptr)
     return shell.fail(core::input_error(
         "--class: " + core::unknown_word("class", options.slow_class, slow_classes())));
-  if (const auto missing = measure::lab::missing_for_ranks("lab slow", options.python))
+  if (const auto missing = measure::lab::missing_for_ranks("lab slow", options.job.python))
     return shell.fail(*missing);
-  measure::lab::SlowRequest request = {.planted = *planted,
-                                       .folder = options.folder,
-                                       .python = options.python,
-                                       .patience = options.patience};
-  if (request.folder.empty()) request.folder = fmt::format("slow-{}", planted->slow_class);
+  measure::lab::SlowRequest request = {.planted = *planted, .job = options.job};
+  if (request.job.folder.empty()) request.job.folder = fmt::format("slow-{}", planted->slow_class);
   const auto left =
       measure::lab::make_slow(request, [&shell](const std::string& what) { shell.progress(what); });
   shell.end_progress();
   if (!left) return shell.fail(left.error());
-  if (left->interrupted_by != 0) return end_interrupted("lab", left->interrupted_by);
-  return shell.finish(document_of(*planted, request.folder, *left));
+  if (left->end.interrupted_by != 0) return end_interrupted("lab", left->end.interrupted_by);
+  return shell.finish(document_of(*planted, request.job.folder, *left));
 }
 
 void add_lab_slow(CLI::App& lab, Shell& shell) {
@@ -219,13 +217,8 @@ void add_lab_slow(CLI::App& lab, Shell& shell) {
   app->add_option("--class", options->slow_class,
                   fmt::format("{}", fmt::join(slow_classes(), ", ")))
       ->type_name("C");
-  app->add_option("--folder", options->folder, "what is left goes there (default: slow-CLASS)")
-      ->type_name("DIR");
-  app->add_option("--python", options->python, "a Python that has PyTorch")
-      ->type_name("FILE")
-      ->capture_default_str();
-  add_duration(*app, "--patience", options->patience,
-               "end everything after so long (default: 3min)");
+  add_folder_and_python(*app, options->job, "slow-CLASS");
+  add_patience(*app, options->job);
   app->footer(
       "All ranks share one GPU (NCCL_HOSTID); it takes about half a minute.\n"
       "Example:\n"

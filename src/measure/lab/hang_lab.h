@@ -12,23 +12,20 @@
 #include "core/quantity.h"
 #include "core/result.h"
 #include "measure/lab/hang_case.h"
+#include "measure/lab/python_ranks.h"
 
 namespace comm_probe::measure::lab {
 
 struct HangRequest {
   const HangCase& planted;
-  std::string folder = {};
-  std::string python = "python3";
-  core::Duration timeout = core::Duration::from_seconds(15);    // of a collective
-  core::Duration patience = core::Duration::from_seconds(180);  // for the whole
+  Job job = {};
+  core::Duration timeout = core::Duration::from_seconds(15);  // of a collective
 };
 
 struct HangLeft {
-  std::string folder = {};
   std::vector<int> dumps = {};    // ranks that left one
   std::vector<int> waiting = {};  // ranks of which one was expected
-  core::Duration took = {};
-  int interrupted_by = 0;
+  JobEnd end = {};
 };
 
 // Fails where the folder cannot be written, or the ranks ended before the fault was planted (with

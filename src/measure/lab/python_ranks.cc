@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 
 #include "core/host.h"
-#include "core/shared_library.h"
+#include "measure/clock.h"
+#include "measure/engines/nccl/engine.h"
 #include "measure/engines/nccl/meeting.h"
 
 namespace comm_probe::measure::lab {
@@ -34,44 +37,102 @@ namespace {
   ::_exit(127);
 }
 
+class PythonRanks {
+ public:
+  PythonRanks() {
+    sigemptyset(&watched_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched_, signal);
+    ::sigprocmask(SIG_BLOCK, &watched_, &before_);
+  }
+  ~PythonRanks() {
+    for (const pid_t pid : pids_)
+      if (pid > 0) ::kill(pid, SIGKILL);
+    for (const pid_t pid : pids_)
+      if (pid > 0) ::waitpid(pid, nullptr, 0);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  PythonRanks(const PythonRanks&) = delete;
+  PythonRanks& operator=(const PythonRanks&) = delete;
+
+  void start(const Job& job, const RankWords& words, int port) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const pid_t pid = ::fork();
+      if (pid == 0) be_python(job.python, words(rank, port), log_of(job.folder, rank));
+      pids_.push_back(pid);
+    }
+  }
+  bool any_runs() {
+    bool runs = false;
+    for (pid_t& pid : pids_) {
+      if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == pid) pid = 0;
+      runs = runs || pid > 0;
+    }
+    return runs;
+  }
+  // At most 200 ms. A signal that the user sent, or 0.
+  int wait_a_little() const {
+    const timespec longest = {0, 200'000'000};
+    const int signal = ::sigtimedwait(&watched_, nullptr, &longest);
+    return signal < 0 ? 0 : signal;
+  }
+
+ private:
+  std::vector<pid_t> pids_ = {};
+  sigset_t watched_ = {};
+  sigset_t before_ = {};
+};
+
+// One that was free a moment ago.
+core::Result<int> free_port() {
+  const auto listener = nccl::listen_locally();
+  if (!listener) return listener.error();
+  ::close(listener->socket);
+  return listener->port;
+}
+
+std::string last_line(const std::string& file) {
+  std::ifstream log(file);
+  std::string last;
+  for (std::string line; std::getline(log, line);)
+    if (!line.empty()) last = line;
+  constexpr std::size_t kMost = 300;
+  return last.substr(0, kMost);
+}
+
+bool write_file(const std::string& file, std::string_view text) {
+  std::ofstream stream(file);
+  stream << text;
+  return static_cast<bool>(stream.flush());
+}
+
 }  // namespace
 
-PythonRanks::PythonRanks(std::string python, std::string folder)
-    : python_(std::move(python)), folder_(std::move(folder)) {
-  sigemptyset(&watched_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched_, signal);
-  ::sigprocmask(SIG_BLOCK, &watched_, &before_);
-}
-
-PythonRanks::~PythonRanks() {
-  for (const pid_t pid : pids_)
-    if (pid > 0) ::kill(pid, SIGKILL);
-  for (const pid_t pid : pids_)
-    if (pid > 0) ::waitpid(pid, nullptr, 0);
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
-}
-
-void PythonRanks::start(const RankWords& words) {
-  for (int rank = 0; rank < kRanks; ++rank) {
-    const pid_t pid = ::fork();
-    if (pid == 0) be_python(python_, words(rank), log_of(folder_, rank));
-    pids_.push_back(pid);
+core::Result<JobEnd> run_job(const Job& job, const RankWords& words,
+                             const std::function<bool()>& is_over) {
+  const auto port = free_port();
+  if (!port) return port.error();
+  JobEnd end;
+  const double begin = now_seconds();
+  {
+    PythonRanks ranks;
+    ranks.start(job, words, *port);
+    while (ranks.any_runs() && now_seconds() - begin < job.patience.in_seconds()) {
+      end.interrupted_by = ranks.wait_a_little();
+      if (end.interrupted_by != 0 || is_over()) break;
+    }
   }
+  end.took = core::Duration::from_seconds(now_seconds() - begin);
+  return end;
 }
 
-bool PythonRanks::any_runs() {
-  bool runs = false;
-  for (pid_t& pid : pids_) {
-    if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == pid) pid = 0;
-    runs = runs || pid > 0;
-  }
-  return runs;
-}
-
-int PythonRanks::wait_a_little() const {
-  const timespec longest = {0, 200'000'000};
-  const int signal = ::sigtimedwait(&watched_, nullptr, &longest);
-  return signal < 0 ? 0 : signal;
+core::Result<bool> write_files(const std::string& folder, const std::vector<JobFile>& files) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const JobFile& file : files)
+    if (!write_file(fmt::format("{}/{}", folder, file.name), file.text))
+      return core::input_error(fmt::format("cannot write into {}", folder),
+                               "name another folder with --folder DIR");
+  return true;
 }
 
 std::optional<core::Error> missing_for_ranks(const std::string& command,
@@ -84,44 +145,26 @@ std::optional<core::Error> missing_for_ranks(const std::string& command,
   if (answer->find("torch") == std::string::npos)
     return core::missing_error(fmt::format("{}: {} has no PyTorch", command, python),
                                "pip install torch, or name one that has it with --python FILE");
-  if (!core::SharedLibrary::open({"libcuda.so.1"}))
-    return core::missing_error(
-        fmt::format("{}: libcuda.so.1 not found: NCCL runs on NVIDIA GPUs only", command),
-        "install the NVIDIA driver (in a container: --gpus all)");
-  return std::nullopt;
-}
-
-core::Result<int> free_port() {
-  const auto listener = nccl::listen_locally();
-  if (!listener) return listener.error();
-  ::close(listener->socket);
-  return listener->port;
+  auto missing = nccl::missing_cuda();
+  if (missing) missing->message = fmt::format("{}: {}", command, missing->message);
+  return missing;
 }
 
 std::string log_of(const std::string& folder, int rank) {
   return fmt::format("{}/rank{}.log", folder, rank);
 }
 
-std::string last_line(const std::string& file) {
-  std::ifstream log(file);
-  std::string last;
-  for (std::string line; std::getline(log, line);)
-    if (!line.empty()) last = line;
-  constexpr std::size_t kMost = 300;
-  return last.substr(0, kMost);
-}
-
-bool has_line(const std::string& file, const std::string& beginning) {
-  std::ifstream log(file);
+bool has_said(const std::string& folder, int rank, const std::string& beginning) {
+  std::ifstream log(log_of(folder, rank));
   for (std::string line; std::getline(log, line);)
     if (line.starts_with(beginning)) return true;
   return false;
 }
 
-bool write_file(const std::string& file, std::string_view text) {
-  std::ofstream stream(file);
-  stream << text;
-  return static_cast<bool>(stream.flush());
+core::Error ended_early(const std::string& folder, int rank, const std::string& when) {
+  const std::string log = log_of(folder, rank);
+  return core::missing_error(fmt::format("rank {} ended {}: {}", rank, when, last_line(log)),
+                             fmt::format("{} says more", log));
 }
 
 }  // namespace comm_probe::measure::lab

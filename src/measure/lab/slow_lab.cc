@@ -5,9 +5,6 @@
 #include <array>
 #include <filesystem>
 
-#include "measure/clock.h"
-#include "measure/lab/python_ranks.h"
-
 namespace comm_probe::measure::lab {
 namespace {
 
@@ -21,46 +18,35 @@ constexpr std::array kCases = {
     SlowCase{"straggler", "rank 2 sleeps 150 ms in every step", "trace.straggler"},
 };
 
-std::string script_of(const std::string& folder) { return folder + "/slow_rank.py"; }
+constexpr const char* kScript = "slow_rank.py";
+
 std::string trace_of(const std::string& folder, int rank) {
   return fmt::format("{}/rank{}.json", folder, rank);
 }
 
 Result<bool> prepare(const SlowRequest& request) {
   std::error_code error;
-  std::filesystem::create_directories(request.folder, error);
   for (int rank = 0; rank < kRanks; ++rank)
-    std::filesystem::remove(trace_of(request.folder, rank), error);
+    std::filesystem::remove(trace_of(request.job.folder, rank), error);
   const std::string truth =
       fmt::format("{}: {}\n", request.planted.slow_class, request.planted.planted);
-  if (!write_file(script_of(request.folder), slow_script()) ||
-      !write_file(request.folder + "/truth.txt", truth))
-    return core::input_error(fmt::format("cannot write into {}", request.folder),
-                             "name another folder with --folder DIR");
-  return true;
+  return write_files(request.job.folder, {{kScript, slow_script()}, {"truth.txt", truth}});
 }
 
 std::vector<std::string> words_of(const SlowRequest& request, int rank, int port) {
-  return {script_of(request.folder),
+  const std::string& folder = request.job.folder;
+  return {fmt::format("{}/{}", folder, kScript),
           std::string(request.planted.slow_class),
           std::to_string(rank),
           std::to_string(kRanks),
-          request.folder,
+          folder,
           std::to_string(port)};
 }
 
 bool all_are_done(const std::string& folder) {
   for (int rank = 0; rank < kRanks; ++rank)
-    if (!has_line(log_of(folder, rank), "DONE ")) return false;
+    if (!has_said(folder, rank, "DONE ")) return false;
   return true;
-}
-
-int watch(const SlowRequest& request, PythonRanks& ranks, double begin) {
-  while (ranks.any_runs() && now_seconds() - begin < request.patience.in_seconds()) {
-    if (const int signal = ranks.wait_a_little(); signal != 0) return signal;
-    if (all_are_done(request.folder)) break;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -77,25 +63,17 @@ Result<SlowLeft> make_slow(const SlowRequest& asked,
                            const std::function<void(const std::string&)>& progress) {
   SlowRequest request = asked;
   std::error_code error;
-  request.folder = std::filesystem::absolute(asked.folder, error);
+  request.job.folder = std::filesystem::absolute(asked.job.folder, error);
   if (const auto prepared = prepare(request); !prepared) return prepared.error();
-  const auto port = free_port();
-  if (!port) return port.error();
-  SlowLeft left;
-  const double begin = now_seconds();
   progress(fmt::format("{} ranks train on purpose slowly ({}): half a minute", kRanks,
                        request.planted.planted));
-  {
-    PythonRanks ranks(request.python, request.folder);
-    ranks.start([&](int rank) { return words_of(request, rank, *port); });
-    left.interrupted_by = watch(request, ranks, begin);
-  }
-  left.took = core::Duration::from_seconds(now_seconds() - begin);
-  for (int rank = 0; rank < kRanks && left.interrupted_by == 0; ++rank) {
-    if (!has_line(log_of(request.folder, rank), "DONE "))
-      return core::missing_error(fmt::format("rank {} ended without its trace: {}", rank,
-                                             last_line(log_of(request.folder, rank))),
-                                 fmt::format("{} says more", log_of(request.folder, rank)));
+  const auto words = [&](int rank, int port) { return words_of(request, rank, port); };
+  const auto end = run_job(request.job, words, [&] { return all_are_done(request.job.folder); });
+  if (!end) return end.error();
+  SlowLeft left = {.end = *end};
+  for (int rank = 0; rank < kRanks && end->interrupted_by == 0; ++rank) {
+    if (!has_said(request.job.folder, rank, "DONE "))
+      return ended_early(request.job.folder, rank, "without its trace");
     left.traces.push_back(rank);
   }
   return left;

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/quantity.h"
 #include "core/result.h"
+#include "measure/lab/python_ranks.h"
 
 namespace comm_probe::measure::lab {
 
@@ -35,14 +35,11 @@ std::string_view slow_script();
 
 struct SlowRequest {
   const SlowCase& planted;
-  std::string folder = {};
-  std::string python = "python3";
-  core::Duration patience = core::Duration::from_seconds(180);
+  Job job = {};
 };
 struct SlowLeft {
   std::vector<int> traces = {};  // ranks that left one
-  core::Duration took = {};
-  int interrupted_by = 0;
+  JobEnd end = {};
 };
 // Fails where the folder cannot be written, or a rank ended without its trace (with its last line).
 core::Result<SlowLeft> make_slow(const SlowRequest& request,
