@@ -79,11 +79,6 @@ bool looks_like_bundle(const std::string& path) {
 
 }  // namespace
 
-BundleFolder::~BundleFolder() {
-  std::error_code ignored;
-  if (!root_.empty()) fs::remove_all(root_, ignored);
-}
-
 void BundleFolder::take_counters(const topology::Bundle& bundle, const std::string& host) {
   for (const char* name : {"counters/first.txt", "counters/second.txt"}) {
     if (!bundle.archive.read(name)) continue;
@@ -99,11 +94,11 @@ void BundleFolder::take_counters(const topology::Bundle& bundle, const std::stri
 }
 
 bool BundleFolder::make_root() {
-  if (!root_.empty()) return true;
-  std::error_code error;
-  std::string pattern = (fs::temp_directory_path(error) / "comm-probe-XXXXXX").string();
-  if (error || ::mkdtemp(pattern.data()) == nullptr) return false;
-  root_ = pattern + "/";
+  if (folder_) return true;
+  auto made = core::TemporaryFolder::make("comm-probe");
+  if (!made) return false;
+  folder_.emplace(std::move(*made));
+  root_ = folder_->path() + "/";
   return true;
 }
 

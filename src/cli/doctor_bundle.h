@@ -4,23 +4,20 @@
 // "runs/node7.tar.zst/node07/files/rank0.log" and "standard input", not the temporary folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/document.h"
 #include "core/result.h"
+#include "core/temporary_folder.h"
 #include "topology/bundle.h"
 
 namespace comm_probe::cli {
 
 class BundleFolder {
  public:
-  BundleFolder() = default;
-  ~BundleFolder();
-  BundleFolder(const BundleFolder&) = delete;
-  BundleFolder& operator=(const BundleFolder&) = delete;
-
   // The files with every bundle replaced by what is unpacked from it: BUNDLE/HOST/machine.tar,
   // BUNDLE/HOST/files/... A bundle that cannot be read stays a path. Their counters are not among
   // them, but in counters().
@@ -37,6 +34,7 @@ class BundleFolder {
   bool unpack(const std::string& path, std::string& place);
   void take_counters(const topology::Bundle& bundle, const std::string& host);
 
+  std::optional<core::TemporaryFolder> folder_ = {};
   std::string root_ = {};                                         // with "/" at its end
   std::vector<std::pair<std::string, std::string>> places_ = {};  // folder or file, its name
   std::vector<topology::NetSnapshot> counters_ = {};

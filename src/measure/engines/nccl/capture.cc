@@ -3,27 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+
+#include "core/temporary_folder.h"
 
 namespace comm_probe::measure::nccl {
 namespace {
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
-
-struct OwnFolder {
-  explicit OwnFolder(std::string folder) : path(std::move(folder)), maker(::getpid()) {}
-  ~OwnFolder() {
-    std::error_code ignored;
-    if (::getpid() == maker) std::filesystem::remove_all(path, ignored);  // not in a forked rank
-  }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-  std::string path;
-  pid_t maker;
-};
 
 }  // namespace
 
@@ -37,13 +25,10 @@ core::Result<Capture> Capture::into(const std::string& folder) {
     capture.folder_ = std::filesystem::absolute(folder, error);
     return capture;
   }
-  const char* base = std::getenv("TMPDIR");
-  std::string pattern = fmt::format("{}/comm-probe-nccl-XXXXXX", base != nullptr ? base : "/tmp");
-  if (::mkdtemp(pattern.data()) == nullptr)
-    return core::missing_error(fmt::format("cannot make {}: {}", pattern, std::strerror(errno)),
-                               "name a folder with --keep DIR");
-  capture.folder_ = pattern;
-  capture.owner_ = std::make_shared<OwnFolder>(pattern);
+  auto own = core::TemporaryFolder::make("comm-probe-nccl");
+  if (!own) return core::missing_error(own.error().message, "name a folder with --keep DIR");
+  capture.folder_ = own->path();
+  capture.owner_ = std::make_shared<core::TemporaryFolder>(std::move(*own));
   return capture;
 }
 
