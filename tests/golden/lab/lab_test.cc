@@ -68,59 +68,49 @@ TEST(LabHang, WithoutPytorchItIsOneLine) {
   EXPECT_THAT(run.err, HasSubstr("--python"));
 }
 
+// `lab` with a python3 that stands in for one with PyTorch: what a rank does there is `script`, its
+// words are $1 (ours), $2 (what is planted), $3 (its rank) and so on. It leaves FOLDER/left.
+BinaryRun lab_with(const std::string& script, const std::string& folder,
+                   std::vector<std::string> arguments) {
+  std::filesystem::create_directories(folder);
+  const std::string python = folder + "/python3";
+  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\n" << script << "\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  arguments.insert(arguments.begin(), "lab");
+  arguments.insert(arguments.end(), {"--python", python, "--folder", folder + "/left"});
+  return run_binary(arguments, {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+}
+
 TEST(LabSlow, RefusesWhatItDoesNotKnow) {
   const BinaryRun run = run_binary({"lab", "slow", "--class", "mystery"});
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("tiny_collectives"));
 }
 
-// A python3 that stands in for one with PyTorch.
 TEST(LabSlow, NamesTheTracesThatAreLeft) {
   const std::string folder = ::testing::TempDir() + "lab-slow";
-  std::filesystem::create_directories(folder);
-  const std::string python = folder + "/python3";
-  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\n"
-                           "echo '{}' > $5/rank$3.json; echo DONE $2 $3\n";
-  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
-  const BinaryRun run =
-      run_binary({"lab", "slow", "--class", "straggler", "--python", python, "--folder",
-                  folder + "/left", "--json"},
-                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  const BinaryRun run = lab_with("echo '{}' > $5/rank$3.json; echo DONE $2 $3", folder,
+                                 {"slow", "--class", "straggler", "--json"});
   ASSERT_EQ(run.status, 0) << run;
   const json document = json::parse(run.out);
   EXPECT_EQ(document["result"]["traces"], json({0, 1, 2, 3}));
   EXPECT_EQ(document["result"]["expected_finding"], "trace.straggler");
 }
 
-// A python3 that stands in: it says that it has torch, and its ranks end at once.
 TEST(LabHang, RanksThatEndTooEarlyAreSaidWithTheirLastLine) {
   const std::string folder = ::testing::TempDir() + "lab-early";
-  std::filesystem::create_directories(folder);
-  const std::string python = folder + "/python3";
-  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\necho no GPU here\n";
-  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
-  const BinaryRun run =
-      run_binary({"lab", "hang", "--class", "count_mismatch", "--python", python, "--folder",
-                  folder + "/left"},
-                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  const BinaryRun run = lab_with("echo no GPU here", folder, {"hang", "--class", "count_mismatch"});
   EXPECT_EQ(run.status, 3) << run;
   EXPECT_THAT(run.err, HasSubstr("rank 0 ended before the fault was planted: no GPU here"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/left/hang_rank.py"));
 }
 
-// One that plants and leaves dumps: the run ends by itself, stopped ranks and all.
+// The run ends by itself, stopped ranks and all.
 TEST(LabHang, EndsWhenTheDumpsAreThere) {
   const std::string folder = ::testing::TempDir() + "lab-left";
-  std::filesystem::create_directories(folder);
-  const std::string python = folder + "/python3";
-  std::ofstream(python) << "#!/bin/sh\n[ \"$1\" = -c ] && echo torch && exit 0\n"
-                           "echo READY $2 $3\n[ $3 != 3 ] && echo dump > $5/nccl_trace_rank_$3\n"
-                           "exec sleep 600\n";
-  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
   const BinaryRun run =
-      run_binary({"lab", "hang", "--class", "rank_dead_or_stuck", "--variant", "frozen", "--python",
-                  python, "--folder", folder + "/left", "--json"},
-                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+      lab_with("echo READY $2 $3\n[ $3 != 3 ] && echo dump > $5/nccl_trace_rank_$3\nexec sleep 600",
+               folder, {"hang", "--class", "rank_dead_or_stuck", "--variant", "frozen", "--json"});
   ASSERT_EQ(run.status, 0) << run;
   const json document = json::parse(run.out);
   EXPECT_EQ(document["result"]["dumps"], json({0, 1, 2}));
