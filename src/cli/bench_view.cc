@@ -25,6 +25,11 @@ std::string reduction_word(const Plan& plan) {
 }
 int root_number(const Plan& plan) { return has_root(plan.op) ? plan.root : -1; }
 
+// The range of the samples.
+std::string samples_text(const Timing& timing) {
+  return core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest);
+}
+
 // A library that does not say what it chose is priced as the cheapest that could be.
 std::string priced_as(const Row& row) {
   if (row.method != "library") return method_of(row);
@@ -211,8 +216,7 @@ core::Table prediction_table(const Run& run) {
     table.rows.push_back(
         {core::format_bytes(row.bytes), priced_as(row),
          core::format_duration(row.predicted->time()), core::format_duration(timing.time),
-         fmt::format("{:.2f}", timing.time / row.predicted->time()),
-         core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});
+         fmt::format("{:.2f}", timing.time / row.predicted->time()), samples_text(timing)});
   }
   return table;
 }
@@ -231,10 +235,9 @@ core::Table floor_table(const Run& run) {
   for (const Row& row : run.rows) {
     if (!row.floor || row.floor->in_seconds() <= 0) continue;
     const Timing& timing = row.out_of_place;
-    table.rows.push_back(
-        {core::format_bytes(row.bytes), method_of(row), core::format_duration(timing.time),
-         core::format_duration(*row.floor), fmt::format("{:.2f}", timing.time / *row.floor),
-         core::format_duration(timing.fastest) + " to " + core::format_duration(timing.slowest)});
+    table.rows.push_back({core::format_bytes(row.bytes), method_of(row),
+                          core::format_duration(timing.time), core::format_duration(*row.floor),
+                          fmt::format("{:.2f}", timing.time / *row.floor), samples_text(timing)});
   }
   return table;
 }

@@ -28,22 +28,20 @@ void Watch::doing(const std::string& what) {
   advance();
 }
 
-void Watch::fail(const core::Error& error) {
-  copy_text(error.message, note_.text, sizeof note_.text);
+void Watch::fail(const core::Error& error) { end(Ending::kFailed, error.message); }
+
+void Watch::end(Ending ending, const std::string& why) {
+  copy_text(why, note_.text, sizeof note_.text);
   note_.ended_at = now_seconds();
-  note_.ending = Ending::kFailed;
-  ::_exit(kFailedStatus);
+  note_.ending = ending;
+  ::_exit(ending == Ending::kHung ? kHungStatus : kFailedStatus);
 }
 
 void Watch::watch() {
   while (!is_over_) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const std::lock_guard lock(mutex_);
-    if (now_seconds() - since_ < patience_) continue;
-    copy_text(what_, note_.text, sizeof note_.text);
-    note_.ended_at = now_seconds();
-    note_.ending = Ending::kHung;
-    ::_exit(kHungStatus);
+    if (now_seconds() - since_ >= patience_) end(Ending::kHung, what_);
   }
 }
 

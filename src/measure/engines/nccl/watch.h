@@ -31,6 +31,7 @@ class Watch {
 
  private:
   void watch();
+  [[noreturn]] void end(Ending ending, const std::string& why);
 
   Note& note_;
   double patience_;

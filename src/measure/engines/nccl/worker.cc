@@ -40,10 +40,6 @@ std::string Worker::name_of(std::size_t size) const {
                      core::format_bytes(assignment_.amounts[size].bytes));
 }
 
-void Worker::require(const Result<bool>& result) {
-  if (!result) team_.watch().fail(result.error());
-}
-
 void Worker::start() {
   const Layout& layout = assignment_.layout;
   doing("the start of CUDA");
@@ -98,7 +94,7 @@ void Worker::grouped(const std::function<Result<bool>(DeviceRank&)>& act) {
   const Calls& nccl = assignment_.library.calls();
   const bool is_group = ranks_.size() > 1;
   if (is_group) nccl.group_start();
-  for (DeviceRank& rank : ranks_) require(act(rank));
+  for (DeviceRank& rank : ranks_) team_.require(act(rank));
   if (!is_group) return;
   const int status = nccl.group_end();
   if (status != kSuccess && status != kInProgress)
@@ -127,7 +123,7 @@ void Worker::check(std::size_t size, bool in_place) {
     wait();
   }
   if (compares)
-    for (DeviceRank& rank : ranks_) require(rank.prepare(call_of(rank, size, in_place)));
+    for (DeviceRank& rank : ranks_) team_.require(rank.prepare(call_of(rank, size, in_place)));
   team_.barrier(thread_);
   if (as_graph)
     launch_once(size, in_place);
@@ -177,18 +173,18 @@ int Worker::agree_on_iterations(std::size_t size, bool in_place) {
 
 std::vector<cuda::Graph> Worker::captured(std::size_t size, bool in_place, int iterations) {
   for (DeviceRank& rank : ranks_) {
-    require(rank.context().bind());
-    require(cuda::Graph::begin_capture(rank.stream()));
+    team_.require(rank.context().bind());
+    team_.require(cuda::Graph::begin_capture(rank.stream()));
   }
   for (int i = 0; i < iterations; ++i) call_all(size, in_place);
   std::vector<cuda::GraphHandle> ended;
   for (DeviceRank& rank : ranks_) {
-    require(rank.context().bind());
+    team_.require(rank.context().bind());
     ended.push_back(team_.require(cuda::Graph::stop_capture(rank.stream())));
   }
   std::vector<cuda::Graph> graphs;
   for (std::size_t at = 0; at < ranks_.size(); ++at) {
-    require(ranks_[at].context().bind());
+    team_.require(ranks_[at].context().bind());
     graphs.push_back(team_.require(cuda::Graph::of_captured(ended[at])));
   }
   return graphs;
@@ -196,8 +192,8 @@ std::vector<cuda::Graph> Worker::captured(std::size_t size, bool in_place, int i
 
 void Worker::launch(const std::vector<cuda::Graph>& graphs) {
   for (std::size_t at = 0; at < graphs.size(); ++at) {
-    if (ranks_.size() > 1) require(ranks_[at].context().bind());
-    require(graphs[at].launch(ranks_[at].stream()));
+    if (ranks_.size() > 1) team_.require(ranks_[at].context().bind());
+    team_.require(graphs[at].launch(ranks_[at].stream()));
   }
 }
 

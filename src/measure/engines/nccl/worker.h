@@ -21,7 +21,6 @@ class Worker {
  private:
   void doing(const std::string& what);
   std::string name_of(std::size_t size) const;
-  void require(const core::Result<bool>& result);
   void start();
   void note_place(const DeviceRank& rank);
   UniqueId shared_id();
