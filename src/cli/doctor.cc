@@ -72,13 +72,16 @@ struct Said {
   void take(std::vector<core::Finding> more) {
     for (core::Finding& finding : more) findings.push_back(std::move(finding));
   }
+  void take(std::vector<core::Caveat> more) {
+    for (core::Caveat& caveat : more) caveats.push_back(std::move(caveat));
+  }
   void take(diagnose::Judgement judgement) {
     take(std::move(judgement.findings));
-    for (core::Caveat& caveat : judgement.caveats) caveats.push_back(std::move(caveat));
+    take(std::move(judgement.caveats));
   }
   void take(core::Document document) {
     take(std::move(document.findings));
-    for (core::Caveat& caveat : document.caveats) caveats.push_back(std::move(caveat));
+    take(std::move(document.caveats));
   }
 };
 
@@ -111,8 +114,8 @@ std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine
   std::vector<OfMachines> all;
   for (const diagnose::JobMachine& machine : machines) {
     diagnose::TopoJudgement judgement = diagnose::judge_topology(machine.survey);
-    for (const core::Caveat& caveat : machine.survey.caveats) said.caveats.push_back(caveat);
-    for (core::Caveat& caveat : judgement.caveats) said.caveats.push_back(std::move(caveat));
+    said.take(machine.survey.caveats);
+    said.take(std::move(judgement.caveats));
     for (core::Finding& finding : judgement.findings) {
       diagnose::weigh_membership(machine, finding);
       const auto same = std::find_if(all.begin(), all.end(), [&](const OfMachines& other) {
@@ -162,7 +165,7 @@ diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines&
   }
   if (const auto finding = diagnose::finding_of(judgement.verdict))
     said.findings.push_back(*finding);
-  for (const core::Caveat& caveat : judgement.caveats) said.caveats.push_back(caveat);
+  said.take(judgement.caveats);
   return judgement;
 }
 
@@ -213,17 +216,15 @@ void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas&
   for (const curve::Reading& reading : pile.readings) {
     areas.curves.push_back(diagnose::judge_reading(reading, reference));
     said.take(areas.curves.back().judgement);
-    for (const core::Caveat& caveat : reading.caveats) said.caveats.push_back(caveat);
+    said.take(reading.caveats);
   }
   said.take(diagnose::judge_together(areas.curves));
 }
 
 void judge_lines(Pile& pile, Areas& areas, Said& said) {
-  for (core::Caveat& caveat : diagnose::keep_one_job(pile.digests))
-    said.caveats.push_back(std::move(caveat));
+  said.take(diagnose::keep_one_job(pile.digests));
   if (!pile.digests.empty()) areas.job = torch::align(std::move(pile.digests));
-  if (areas.job)
-    said.caveats.insert(said.caveats.end(), areas.job->caveats.begin(), areas.job->caveats.end());
+  if (areas.job) said.take(areas.job->caveats);
   areas.hang = judge_hang(areas.job ? &*areas.job : nullptr, pile.lines, said);
 }
 
@@ -247,7 +248,7 @@ void judge_runs(const Pile& pile, const RunsOfPile& runs, Said& said) {
       for (core::Finding& finding : of_run.findings)
         finding.summary += fmt::format(" (the run of {})", name);
     said.take(std::move(of_run.findings));
-    for (core::Caveat& caveat : of_run.caveats) said.caveats.push_back(std::move(caveat));
+    said.take(std::move(of_run.caveats));
   };
   judge_one(runs.main, pile.log, pile.lines, pile.numbers);
   for (const RunOfPile& run : runs.others) judge_one(run.name, run.log, run.lines, run.numbers);
@@ -296,11 +297,11 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                   bundles.counters().end());
   Said said{{}, std::move(pile->caveats)};
   const RunsOfPile runs = split_runs(*pile);
-  said.caveats.insert(said.caveats.end(), runs.caveats.begin(), runs.caveats.end());
+  said.take(runs.caveats);
   const diagnose::JobHosts hosts = hosts_of_pile(*pile, runs);
   auto joined = diagnose::join_machines(std::move(pile->machines), hosts.names);
   diagnose::place_machines(hosts, joined.machines);
-  for (core::Caveat& caveat : joined.caveats) said.caveats.push_back(std::move(caveat));
+  said.take(std::move(joined.caveats));
   const catalog::Catalog catalog = catalog::Catalog::builtin();
   const auto hardware = hardware_of(request, catalog, joined.machines);
   if (!hardware) return shell.fail(hardware.error());
@@ -321,7 +322,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   diagnose::weigh_down_ports(facts, said.findings);
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
-  said.caveats.insert(said.caveats.end(), diagnosis.caveats.begin(), diagnosis.caveats.end());
+  said.take(diagnosis.caveats);
   core::Document document = doctor_document(
       {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});
   bundles.name_as_given(document);
