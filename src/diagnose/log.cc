@@ -32,6 +32,12 @@ core::Finding log_finding(const DebugLog& log, const char* id, std::string summa
   return finding;
 }
 
+core::Finding log_possible(const DebugLog& log, const char* id, std::string summary) {
+  core::Finding finding = log_finding(log, id, std::move(summary), {});
+  finding.confidence = core::Confidence::kPossible;
+  return finding;
+}
+
 std::string hosts_text(const DebugLog& log, const std::vector<int>& hosts) {
   std::vector<std::string> names;
   for (const int host : hosts)

@@ -201,18 +201,15 @@ void judge_hca_gdr(const DebugLog& log, Judgement& judgement) {
   finding.next = {"lsmod | grep -e nvidia_peermem -e nv_peer_mem", "modprobe nvidia_peermem"};
   judgement.findings.push_back(std::move(finding));
   const bool looks_for_both = version && *version >= topology::NcclVersion{2, 23, 0};
-  Finding cause = log_finding(
+  judgement.findings.push_back(log_possible(
       log, "log.possible-peermem",
       looks_for_both
           ? "nvidia_peermem is not loaded and DMA-BUF is not available; proof: lsmod, the kernel "
             "(from 5.12 on) and the driver's kind"
-          : fmt::format(
-                "nvidia_peermem is not loaded, or {} looks for its old name nv_peer_mem "
-                "only; proof: lsmod shows which of them is there",
-                version ? fmt::format("NCCL 2.{}", version->minor) : "this NCCL (2.22.3 or older)"),
-      {});
-  cause.confidence = Confidence::kPossible;
-  judgement.findings.push_back(std::move(cause));
+          : fmt::format("nvidia_peermem is not loaded, or {} looks for its old name nv_peer_mem "
+                        "only; proof: lsmod shows which of them is there",
+                        version ? fmt::format("NCCL 2.{}", version->minor)
+                                : "this NCCL (2.22.3 or older)")));
 }
 
 void judge_pair_gdr(const DebugLog& log, Judgement& judgement) {
@@ -388,13 +385,10 @@ void judge_pci(const DebugLog& log, Judgement& judgement) {
         "GB/s and without distances",
         hidden->first));
     judgement.findings.back().next = {"NCCL_TOPO_FILE of the platform", "comm-probe topo check"};
-    Finding cause = log_finding(
+    judgement.findings.push_back(log_possible(
         log, "log.possible-no-mpi",
         "if the figures are those of one GPU the benchmark may have been built without MPI; proof: "
-        "every process says Rank 0 and nranks 1",
-        {});
-    cause.confidence = Confidence::kPossible;
-    judgement.findings.push_back(std::move(cause));
+        "every process says Rank 0 and nranks 1"));
   }
   if (const LogProblem* unknown = log.problem(LogFamily::kPciUnknownSpeed))
     judgement.findings.push_back(log_finding(

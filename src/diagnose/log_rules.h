@@ -28,6 +28,8 @@ void add_log_job(const nccl::DebugLog& log, const torch::JobLines& job, Judgemen
 core::Evidence log_evidence(const nccl::DebugLog& log, const nccl::LogPlace& place);
 core::Finding log_finding(const nccl::DebugLog& log, const char* id, std::string summary,
                           const nccl::LogPlace& place);
+// A conjecture, without a line of its own.
+core::Finding log_possible(const nccl::DebugLog& log, const char* id, std::string summary);
 // "node03", "node03 and node04", "node03, node04 and 14 more"
 std::string hosts_text(const nccl::DebugLog& log, const std::vector<int>& hosts);
 // The ranks that these processes have, as far as the log says it, at most 64.
