@@ -38,6 +38,10 @@ Plan plan_for(Algorithm algorithm, Element element, int ranks) {
   return plan;
 }
 
+core::Result<Run> run_quietly(const Plan& plan) {
+  return run_all_reduce_plan(plan, [](const std::string&) {});
+}
+
 void expect_right(const core::Result<Run>& run, std::size_t sizes) {
   ASSERT_TRUE(run.ok()) << run.error().one_line();
   ASSERT_EQ(run->rows.size(), sizes);
@@ -59,7 +63,7 @@ TEST(AllReduceProcesses, MapEachOthersMemory) {
     plan.begin = core::Bytes::of(4);
     plan.end = core::Bytes::of(400004);
     plan.factor = 10;
-    const auto run = run_all_reduce_plan(plan, [](const std::string&) {});
+    const auto run = run_quietly(plan);
     expect_right(run, 6);
     ASSERT_EQ(run->context.devices.size(), 3u);
     EXPECT_NE(run->context.devices[0].process, run->context.devices[1].process);
@@ -224,7 +228,7 @@ TEST(AllReduce, IsRightAtEverySizeFromSixteenBytesToEightMiB) {
         Plan plan = plan_for(algorithm, element, ranks);
         plan.begin = core::Bytes::of(16);
         plan.end = core::Bytes::of(8 << 20);
-        expect_right(run_all_reduce_plan(plan, [](const std::string&) {}), 20);
+        expect_right(run_quietly(plan), 20);
       }
 }
 
@@ -234,7 +238,7 @@ TEST(AllReduce, IsCapturedAndReplayed) {
     Plan plan = plan_for(algorithm, Element::kBf16, 8);
     plan.begin = plan.end = core::Bytes::of(8192);
     plan.graph_launches = 5;
-    expect_right(run_all_reduce_plan(plan, [](const std::string&) {}), 1);
+    expect_right(run_quietly(plan), 1);
   }
 }
 
@@ -245,7 +249,7 @@ TEST(AllReduce, StaysRightUnderRandomDelays) {
     Plan plan = plan_for(algorithm, Element::kBf16, 8);
     plan.begin = plan.end = core::Bytes::of(12346);
     plan.checks = 5000;
-    expect_right(run_all_reduce_plan(plan, [](const std::string&) {}), 1);
+    expect_right(run_quietly(plan), 1);
   }
 }
 
