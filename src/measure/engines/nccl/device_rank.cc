@@ -17,11 +17,6 @@ constexpr std::size_t kGrain = 2U << 20;
 
 cuda::Address address_of(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
 
-Result<bool> done(cuda::Status status) {
-  if (!status) return status.error();
-  return true;
-}
-
 // Bytes of the larger buffer, which holds both in place.
 std::size_t larger_bytes(const Call& call, int ranks) {
   return call.bytes(std::max(send_count(call, ranks), recv_count(call, ranks)));
@@ -148,10 +143,11 @@ Result<std::uint64_t> DeviceRank::count_wrong(const Call& call) {
   if (const auto bound = context_.bind(); !bound) return bound.error();
   const Call host = on_host(call);
   const std::size_t bytes = larger_bytes(call, place_.ranks);
-  const auto copied =
-      bytes == 0
-          ? Result<bool>(true)
-          : done(cuda::driver().cuMemcpyDtoH_v2(host_recv_.data(), address_of(recv_.at()), bytes));
+  const auto copied = bytes == 0
+                          ? Result<bool>(true)
+                          : cuda::driver()
+                                .cuMemcpyDtoH_v2(host_recv_.data(), address_of(recv_.at()), bytes)
+                                .result();
   if (!copied) return copied.error();
   return count_wrong_rounded(host, place_.rank, place_.ranks);
 }
