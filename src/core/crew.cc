@@ -23,7 +23,11 @@ constexpr std::array kLaunchers = {
     Launcher{"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH"},
 };
 
-constexpr const char* kPlugin = "comm-probe-mpi.so";
+constexpr PluginTable kPlugin = {.file = "comm-probe-mpi.so",
+                                 .symbol = "comm_probe_crew_functions",
+                                 .version = COMM_PROBE_CREW_VERSION,
+                                 .install = "",  // no_plugin says more
+                                 .is_global = true};
 
 int number_of(const Host& host, const char* variable) {
   const auto text = host.environment(variable);
@@ -72,14 +76,10 @@ Result<Crew> Crew::join(const Host& host) {
   const Launcher* launcher = launcher_of(host);
   if (launcher == nullptr) return Crew(nullptr);
   const int size = number_of(host, launcher->size);
-  const auto library = SharedLibrary::open_plugin(kPlugin, true);
-  if (!library) return no_plugin(*launcher, size, library.error().message);
-  using Functions = const comm_probe_crew* (*)();
-  const auto functions = library->find<Functions>("comm_probe_crew_functions");
+  const auto functions = plugin_functions<comm_probe_crew>(kPlugin);
+  if (!functions) return no_plugin(*launcher, size, functions.error().message);
   auto plugin = std::make_unique<Plugin>();
-  plugin->functions = functions == nullptr ? nullptr : functions();
-  if (plugin->functions == nullptr || plugin->functions->version != COMM_PROBE_CREW_VERSION)
-    return no_plugin(*launcher, size, library->file() + " is of another version");
+  plugin->functions = *functions;
   if (const int status = plugin->functions->join(&plugin->rank, &plugin->size); status != 0)
     return no_plugin(*launcher, size, fmt::format("MPI_Init failed with status {}", status));
   return Crew(std::move(plugin));

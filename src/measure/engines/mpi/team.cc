@@ -8,21 +8,15 @@
 namespace comm_probe::measure::mpi {
 namespace {
 
-constexpr const char* kPlugin = "comm-probe-mpi.so";
+constexpr core::PluginTable kPlugin = {
+    .file = "comm-probe-mpi.so",
+    .symbol = "comm_probe_mpi_functions",
+    .version = COMM_PROBE_MPI_VERSION,
+    .install = "install MPI (Debian: openmpi-bin, libopenmpi-dev) and build comm-probe again",
+    .is_global = true};
 
 core::Result<const comm_probe_mpi*> functions() {
-  const auto library = core::SharedLibrary::open_plugin(kPlugin, true);
-  if (!library)
-    return core::missing_error(library.error().message,
-                               "install MPI (Debian: openmpi-bin, libopenmpi-dev) and build "
-                               "comm-probe again");
-  using Functions = const comm_probe_mpi* (*)();
-  const auto find = library->find<Functions>("comm_probe_mpi_functions");
-  const comm_probe_mpi* found = find == nullptr ? nullptr : find();
-  if (found == nullptr || found->version != COMM_PROBE_MPI_VERSION)
-    return core::missing_error(library->file() + " is of another version of comm-probe",
-                               "install the one that was built with this program");
-  return found;
+  return core::plugin_functions<comm_probe_mpi>(kPlugin);
 }
 
 }  // namespace

@@ -16,20 +16,14 @@
 namespace comm_probe::measure::ucx {
 namespace {
 
-constexpr const char* kPlugin = "comm-probe-ucx.so";
+constexpr core::PluginTable kPlugin = {
+    .file = "comm-probe-ucx.so",
+    .symbol = "comm_probe_ucx_functions",
+    .version = COMM_PROBE_UCX_VERSION,
+    .install = "install UCX (Debian: libucx-dev) and build comm-probe again"};
 
 core::Result<const comm_probe_ucx*> functions() {
-  const auto library = core::SharedLibrary::open_plugin(kPlugin);
-  if (!library)
-    return core::missing_error(library.error().message,
-                               "install UCX (Debian: libucx-dev) and build comm-probe again");
-  using Functions = const comm_probe_ucx* (*)();
-  const auto find = library->find<Functions>("comm_probe_ucx_functions");
-  const comm_probe_ucx* found = find == nullptr ? nullptr : find();
-  if (found == nullptr || found->version != COMM_PROBE_UCX_VERSION)
-    return core::missing_error(library->file() + " is of another version of comm-probe",
-                               "install the one that was built with this program");
-  return found;
+  return core::plugin_functions<comm_probe_ucx>(kPlugin);
 }
 
 Timing timing_of_size(const Plan& plan, const SizeResult& seen) {

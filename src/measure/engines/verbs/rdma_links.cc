@@ -18,28 +18,18 @@
 namespace comm_probe::measure::verbs {
 namespace {
 
-constexpr const char* kPlugin = "comm-probe-verbs.so";
+constexpr core::PluginTable kPlugin = {
+    .file = "comm-probe-verbs.so",
+    .symbol = "comm_probe_verbs_functions",
+    .version = COMM_PROBE_VERBS_VERSION,
+    .install = "install libibverbs (Debian: libibverbs-dev, ibverbs-providers) and build "
+               "comm-probe again"};
 constexpr int kMostDevices = 64;
 constexpr std::size_t kLargest = std::size_t{8} << 20;
 constexpr std::array<std::size_t, 8> kSizes = {8,         64,        1024,       8192,
                                                64 * 1024, 256 << 10, 1024 << 10, kLargest};
 constexpr int kFailed = 76;  // exit status of a process that left its reason
 constexpr unsigned char kPattern = 0x5a;
-
-core::Result<const comm_probe_verbs*> functions() {
-  const auto library = core::SharedLibrary::open_plugin(kPlugin);
-  if (!library)
-    return core::missing_error(library.error().message,
-                               "install libibverbs (Debian: libibverbs-dev, ibverbs-providers) and "
-                               "build comm-probe again");
-  using Functions = const comm_probe_verbs* (*)();
-  const auto find = library->find<Functions>("comm_probe_verbs_functions");
-  const comm_probe_verbs* found = find == nullptr ? nullptr : find();
-  if (found == nullptr || found->version != COMM_PROBE_VERBS_VERSION)
-    return core::missing_error(library->file() + " is of another version of comm-probe",
-                               "install the one that was built with this program");
-  return found;
-}
 
 bool begins(const std::uint8_t* raw, std::initializer_list<int> bytes) {
   return std::equal(bytes.begin(), bytes.end(), raw);
@@ -216,7 +206,7 @@ std::string gid_text(const comm_probe_verbs_gid& gid) {
 }
 
 core::Result<RdmaLinks> measure_rdma(const RdmaPlan& asked, int ports_of_kernel) {
-  const auto found = functions();
+  const auto found = core::plugin_functions<comm_probe_verbs>(kPlugin);
   if (!found) return found.error();
   char names[kMostDevices][64] = {};
   const int listed = (*found)->devices(names, kMostDevices);

@@ -10,7 +10,6 @@
 // link-local one, the lowest index. InfiniBand ports are addressed by LID.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
