@@ -78,15 +78,6 @@ std::string transports_in(const std::string& description) {
   return text.empty() ? "not told" : text;
 }
 
-bool has_rma_lane(const std::string& description) {
-  for (std::size_t at = description.find("lane["); at != std::string::npos;
-       at = description.find("lane[", at + 1)) {
-    const std::size_t rma = description.find(" rma", at);
-    if (rma != std::string::npos && rma < description.find('\n', at)) return true;
-  }
-  return false;
-}
-
 std::optional<core::Error> missing() {
   if (const auto found = functions(); !found) return found.error();
   return std::nullopt;

@@ -18,7 +18,5 @@ core::Result<Run> run(const Plan& plan, const Progress& progress);
 // "posix cma" of what ucp_ep_print_info prints: the ways of the endpoint's lanes, each once, in
 // their order.
 std::string transports_in(const std::string& description);
-// Whether one of them writes and reads the other's memory without its processor.
-bool has_rma_lane(const std::string& description);
 
 }  // namespace comm_probe::measure::ucx
