@@ -7,7 +7,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "copied_program.h"
 #include "measure/engine.h"
+#ifdef COMM_PROBE_MPIRUN
+#include "mpirun.h"
+#endif
 #include "run_binary.h"
 
 namespace comm_probe::test {
@@ -17,19 +21,15 @@ namespace fs = std::filesystem;
 
 #ifdef COMM_PROBE_MPIRUN
 BinaryRun run_ranks(int ranks, const std::string& arguments) {
-  BinarySurroundings surroundings;
-  surroundings.limit = std::chrono::seconds(90);
-  return run_shell(std::string(COMM_PROBE_MPIRUN) +
-                       " --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 -n " +
-                       std::to_string(ranks) + " \"$COMM_PROBE\" bench " + arguments,
-                   surroundings);
+  return run_mpirun("--oversubscribe --mca mpi_yield_when_idle 1 -n " + std::to_string(ranks),
+                    "\"$COMM_PROBE\" bench " + arguments, std::chrono::seconds(90));
 }
 
 class BenchMpi : public testing::Test {
  protected:
   void SetUp() override {
-    static const bool runs = run_ranks(2, "--version").status == 0;
-    if (!runs) GTEST_SKIP() << "mpirun does not run here";
+    static const std::string why = no_mpirun();
+    if (!why.empty()) GTEST_SKIP() << why;
   }
 };
 
@@ -90,14 +90,11 @@ TEST_F(BenchMpi, MoreMemoryThanThereIsIsRefusedBeforeItIsTouched) {
 
 // A rank that is killed: mpirun ends the others.
 TEST_F(BenchMpi, RankThatDiesEndsAllOfThem) {
-  BinarySurroundings surroundings;
-  surroundings.limit = std::chrono::seconds(60);
   const BinaryRun run =
-      run_shell(std::string(COMM_PROBE_MPIRUN) +
-                    " --allow-run-as-root --oversubscribe -n 2 /bin/sh -c '"
-                    "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 2; kill -KILL $$) & } ; "
-                    "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000'",
-                surroundings);
+      run_mpirun("--oversubscribe -n 2",
+                 "/bin/sh -c '"
+                 "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 2; kill -KILL $$) & } ; "
+                 "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000'");
   EXPECT_FALSE(run.timed_out) << run;
   EXPECT_NE(run.status, 0) << run;
 }
@@ -108,18 +105,13 @@ TEST_F(BenchMpi, LevelBetweenHosts) {
   std::ofstream(agent) << "#!/bin/sh\nhost=$1; shift\n"
                           "exec unshare -u /bin/sh -c \"hostname $host; $*\"\n";
   fs::permissions(agent, fs::perms::owner_all);
-  BinarySurroundings surroundings;
-  surroundings.limit = std::chrono::seconds(60);
-  const std::string start =
-      std::string(COMM_PROBE_MPIRUN) +
-      " --allow-run-as-root --bind-to none --mca mpi_yield_when_idle 1 --mca plm_rsh_agent " +
-      agent.string() + " --host $(hostname):1,otherhost:1 -n 2 ";
-  const BinaryRun can = run_shell(start + "hostname", surroundings);
-  const BinaryRun run = run_shell(
-      start +
-          "\"$COMM_PROBE\" bench all_reduce --backend mpi --algo recursive-doubling -b 8 -e 64 "
-          "-n 5 --json",
-      surroundings);
+  const std::string options = "--bind-to none --mca mpi_yield_when_idle 1 --mca plm_rsh_agent " +
+                              agent.string() + " --host $(hostname):1,otherhost:1 -n 2";
+  const BinaryRun can = run_mpirun(options, "hostname");
+  const BinaryRun run = run_mpirun(
+      options,
+      "\"$COMM_PROBE\" bench all_reduce --backend mpi --algo recursive-doubling -b 8 -e 64 "
+      "-n 5 --json");
   fs::remove(agent);
   if (can.status != 0 || can.out.find("otherhost") == std::string::npos)
     GTEST_SKIP() << "no second host name can be had here";
@@ -138,14 +130,11 @@ TEST_F(BenchMpi, ForgottenBackendIsSaidOnce) {
 
 // A rank that is stopped: MPI would wait for it without end.
 TEST_F(BenchMpi, RankThatStandsStillEndsAllOfThem) {
-  BinarySurroundings surroundings;
-  surroundings.limit = std::chrono::seconds(60);
-  const BinaryRun run = run_shell(
-      std::string(COMM_PROBE_MPIRUN) +
-          " --allow-run-as-root --oversubscribe -n 2 /bin/sh -c '"
-          "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
-          "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000 --timeout 2s'",
-      surroundings);
+  const BinaryRun run = run_mpirun(
+      "--oversubscribe -n 2",
+      "/bin/sh -c '"
+      "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
+      "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000 --timeout 2s'");
   EXPECT_FALSE(run.timed_out) << run;
   EXPECT_NE(run.status, 0) << run;
   EXPECT_NE(run.err.find("rank 0 has waited 2 s in "), std::string::npos) << run;
@@ -166,31 +155,19 @@ TEST(BenchMpiAbsent, WithoutMpirunSaysHowToStart) {
 
 // A copied plug-in that is cut, and one that is another's.
 TEST(BenchMpiAbsent, PlugInThatIsNoneIsOneLine) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("comm_probe_bad_plugin_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
-  std::ofstream(folder / "comm-probe-mpi.so") << "not a library";
-  const BinaryRun run =
-      run_shell((folder / "comm-probe").string() + " bench all_reduce --backend mpi");
-  fs::remove_all(folder);
+  const CopiedProgram program;
+  std::ofstream(program.folder() / "comm-probe-mpi.so") << "not a library";
+  const BinaryRun run = program.run("bench all_reduce --backend mpi");
   EXPECT_EQ(run.status, 3) << run;
   ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
   EXPECT_NE(run.err.find("comm-probe-mpi.so does not load"), std::string::npos) << run;
 }
 
-// The program alone, as it is copied to a machine: everything else works, and the line says what is
-// missing.
+// Everything else works, and the line says what is missing.
 TEST(BenchMpiAbsent, WithoutThePlugInSaysWhatIsMissing) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("comm_probe_alone_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
-  const std::string program = (folder / "comm-probe").string();
-  const BinaryRun run = run_shell(program + " bench all_reduce --backend mpi");
-  const BinaryRun other =
-      run_shell(program + " calc all_reduce -n 8 -s 1M --alpha 1us --beta 1GB/s");
-  fs::remove_all(folder);
+  const CopiedProgram program;
+  const BinaryRun run = program.run("bench all_reduce --backend mpi");
+  const BinaryRun other = program.run("calc all_reduce -n 8 -s 1M --alpha 1us --beta 1GB/s");
   EXPECT_EQ(run.status, 3) << run;
   ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
   EXPECT_NE(run.err.find("bench --backend mpi: comm-probe-mpi.so is not beside the program"),

@@ -1,19 +1,16 @@
 // bench --backend ucx as users call it: put and get between two processes, every size checked; what
 // is refused; without the plug-in.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "copied_program.h"
 #include "curve/curve.h"
 #include "measure/engines/ucx/engine.h"
 #include "run_binary.h"
 
 namespace comm_probe::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 #ifdef COMM_PROBE_HAS_UCX
 std::vector<std::string> ucx(const std::vector<std::string>& more) {
@@ -92,13 +89,7 @@ TEST(BenchUcx, TransportsAreThoseOfTheLanes) {
 }
 
 TEST(BenchUcxAbsent, WithoutThePlugInSaysWhatIsMissing) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("comm_probe_no_ucx_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
-  const BinaryRun run =
-      run_shell((folder / "comm-probe").string() + " bench send_recv --backend ucx");
-  fs::remove_all(folder);
+  const BinaryRun run = CopiedProgram().run("bench send_recv --backend ucx");
   EXPECT_EQ(run.status, 3) << run;
   ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
   EXPECT_NE(run.err.find("bench --backend ucx: comm-probe-ucx.so is not beside the program"),

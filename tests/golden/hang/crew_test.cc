@@ -1,9 +1,12 @@
 // `mpirun -n K comm-probe hang DIR` prints what one process prints.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "copied_program.h"
+#ifdef COMM_PROBE_MPIRUN
+#include "mpirun.h"
+#endif
 #include "run_binary.h"
 
 namespace comm_probe::test {
@@ -13,18 +16,15 @@ namespace fs = std::filesystem;
 
 #ifdef COMM_PROBE_MPIRUN
 BinaryRun run_crew(int processes, const std::string& arguments) {
-  BinarySurroundings surroundings;
-  surroundings.limit = std::chrono::seconds(60);
-  return run_shell(std::string(COMM_PROBE_MPIRUN) + " --allow-run-as-root --oversubscribe -n " +
-                       std::to_string(processes) + " \"$COMM_PROBE\" " + arguments,
-                   surroundings);
+  return run_mpirun("--oversubscribe -n " + std::to_string(processes),
+                    "\"$COMM_PROBE\" " + arguments);
 }
 
 // All kinds of input: dumps and logs, a dump that is cut; more processes than files.
 TEST(Crew, PrintsWhatOneProcessPrints) {
   const fs::path cases = fs::path(COMM_PROBE_SHARED) / "data/hang";
   if (!fs::exists(cases)) GTEST_SKIP() << "no recorded hangs in " << COMM_PROBE_SHARED;
-  if (run_crew(2, "--version").status != 0) GTEST_SKIP() << "mpirun does not run here";
+  if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
   struct Try {
     int processes;
     const char* folder;
@@ -51,13 +51,9 @@ TEST(Crew, PrintsWhatOneProcessPrints) { GTEST_SKIP() << "built without MPI, or 
 // The launcher started several, but the program cannot find the others: every one of them would
 // print a verdict of its own.
 TEST(Crew, WithoutThePlugInNobodyJudges) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("comm_probe_crewless_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
-  const BinaryRun run =
-      run_shell("OMPI_COMM_WORLD_SIZE=2 " + (folder / "comm-probe").string() + " hang /tmp");
-  fs::remove_all(folder);
+  BinarySurroundings launched;
+  launched.environment = {{"OMPI_COMM_WORLD_SIZE", "2"}};
+  const BinaryRun run = CopiedProgram().run("hang /tmp", launched);
   EXPECT_EQ(run.status, 3) << run;
   EXPECT_NE(run.err.find("comm-probe-mpi.so"), std::string::npos) << run;
 }

@@ -1,11 +1,11 @@
 // link --only net: without a device, without the plug-in, and with a library that answers as one
 // with a device does (tests/unit/measure/fake_verbs).
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "copied_program.h"
 #include "measure/engines/verbs/rdma_links.h"
 #include "run_binary.h"
 
@@ -62,12 +62,7 @@ TEST(LinkNet, Measures) { GTEST_SKIP() << "built without libibverbs, or with a s
 #endif
 
 TEST(LinkNet, WithoutThePlugInSaysWhatIsMissing) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("comm_probe_no_verbs_" + std::to_string(getpid()));
-  fs::create_directories(folder);
-  fs::copy_file(COMM_PROBE_BINARY, folder / "comm-probe", fs::copy_options::overwrite_existing);
-  const BinaryRun run = run_shell((folder / "comm-probe").string() + " link --only net");
-  fs::remove_all(folder);
+  const BinaryRun run = CopiedProgram().run("link --only net");
   EXPECT_EQ(run.status, 3) << run;
   ASSERT_EQ(lines_of(run.err).size(), 1u) << run;
   EXPECT_NE(run.err.find("link --only net: comm-probe-verbs.so is not beside the program"),
