@@ -1,8 +1,6 @@
 #include "measure/engines/local/algorithms.h"
 
-#include <fmt/format.h>
-
-#include <array>
+#include "measure/algorithm_table.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -10,50 +8,36 @@ namespace {
 using model::Algorithm;
 using model::Op;
 
-constexpr std::array kTable = {
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kRecursiveDoubling, recursive_doubling_all_reduce},
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kOneShot, one_shot_all_reduce},
-    AlgorithmEntry{Op::kAllReduce, Algorithm::kTwoShot, two_shot_all_reduce},
-    AlgorithmEntry{Op::kAllGather, Algorithm::kRing, ring_all_gather},
-    AlgorithmEntry{Op::kAllGather, Algorithm::kOneShot, one_shot_all_gather},
-    AlgorithmEntry{Op::kReduceScatter, Algorithm::kRing, ring_reduce_scatter},
-    AlgorithmEntry{Op::kReduceScatter, Algorithm::kOneShot, one_shot_reduce_scatter},
-    AlgorithmEntry{Op::kBroadcast, Algorithm::kRing, ring_broadcast},
-    AlgorithmEntry{Op::kBroadcast, Algorithm::kTree, tree_broadcast},
-    AlgorithmEntry{Op::kBroadcast, Algorithm::kOneShot, one_shot_broadcast},
-    AlgorithmEntry{Op::kReduce, Algorithm::kRing, ring_reduce},
-    AlgorithmEntry{Op::kReduce, Algorithm::kTree, tree_reduce},
-    AlgorithmEntry{Op::kReduce, Algorithm::kOneShot, one_shot_reduce},
-    AlgorithmEntry{Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
-    AlgorithmEntry{Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
+constexpr AlgorithmEntry<AlgorithmFunction> kEntries[] = {
+    {Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
+    {Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
+    {Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
+    {Op::kAllReduce, Algorithm::kRecursiveDoubling, recursive_doubling_all_reduce},
+    {Op::kAllReduce, Algorithm::kOneShot, one_shot_all_reduce},
+    {Op::kAllReduce, Algorithm::kTwoShot, two_shot_all_reduce},
+    {Op::kAllGather, Algorithm::kRing, ring_all_gather},
+    {Op::kAllGather, Algorithm::kOneShot, one_shot_all_gather},
+    {Op::kReduceScatter, Algorithm::kRing, ring_reduce_scatter},
+    {Op::kReduceScatter, Algorithm::kOneShot, one_shot_reduce_scatter},
+    {Op::kBroadcast, Algorithm::kRing, ring_broadcast},
+    {Op::kBroadcast, Algorithm::kTree, tree_broadcast},
+    {Op::kBroadcast, Algorithm::kOneShot, one_shot_broadcast},
+    {Op::kReduce, Algorithm::kRing, ring_reduce},
+    {Op::kReduce, Algorithm::kTree, tree_reduce},
+    {Op::kReduce, Algorithm::kOneShot, one_shot_reduce},
+    {Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
+    {Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
 };
+constexpr AlgorithmTable<AlgorithmFunction> kTable = {"local", "", kEntries};
 
 }  // namespace
 
-AlgorithmFunction find_algorithm(Op op, Algorithm algorithm) {
-  for (const AlgorithmEntry& entry : kTable)
-    if (entry.op == op && entry.algorithm == algorithm) return entry.function;
-  return nullptr;
-}
+AlgorithmFunction find_algorithm(Op op, Algorithm algorithm) { return kTable.find(op, algorithm); }
 
-std::vector<Algorithm> algorithms_for(Op op) {
-  std::vector<Algorithm> found;
-  for (const AlgorithmEntry& entry : kTable)
-    if (entry.op == op) found.push_back(entry.algorithm);
-  return found;
-}
+std::vector<Algorithm> algorithms_for(Op op) { return kTable.of(op); }
 
 core::Result<AlgorithmFunction> require_algorithm(Op op, Algorithm algorithm) {
-  if (const AlgorithmFunction function = find_algorithm(op, algorithm)) return function;
-  std::string known;
-  for (const Algorithm other : algorithms_for(op))
-    known += (known.empty() ? "" : ", ") + std::string(algorithm_name(other));
-  return core::input_error(
-      fmt::format("the local engine has no {} {}", algorithm_name(algorithm), op_name(op)),
-      "it has: " + known);
+  return kTable.require(op, algorithm);
 }
 
 }  // namespace comm_probe::measure::local

@@ -31,11 +31,6 @@ void direct_all_to_all(Comm& comm, const Call& call);
 void direct_send_recv(Comm& comm, const Call& call);
 
 using AlgorithmFunction = void (*)(Comm&, const Call&);
-struct AlgorithmEntry {
-  model::Op op;
-  model::Algorithm algorithm;
-  AlgorithmFunction function;
-};
 // Every combination that exists; nothing where it does not.
 AlgorithmFunction find_algorithm(model::Op op, model::Algorithm algorithm);
 std::vector<model::Algorithm> algorithms_for(model::Op op);

@@ -64,17 +64,12 @@ namespace {
 struct Chain {
   std::size_t place;  // 0: the root
   std::size_t last;
-  std::size_t chunks;
-  std::size_t chunk;
-  std::size_t count;
+  Chunks chunks;
 
   explicit Chain(const Case& asked)
       : place(static_cast<std::size_t>(wrapped(asked.rank - asked.root, asked))),
         last(static_cast<std::size_t>(asked.ranks - 1)),
-        chunks((asked.count + asked.chunk - 1) / asked.chunk),
-        chunk(asked.chunk),
-        count(asked.count) {}
-  Piece piece(std::size_t at) const { return {at * chunk, std::min(chunk, count - at * chunk)}; }
+        chunks({0, asked.count}, asked.chunk) {}
 };
 
 }  // namespace
@@ -85,8 +80,8 @@ Schedule chain_broadcast(const Case& asked) {
   const Chain chain(asked);
   const bool is_root = chain.place == 0;
   if (is_root) builder.copy(0, output(0), input(0), asked.count);
-  for (std::size_t c = 0; c < chain.chunks; ++c) {
-    const Piece piece = chain.piece(c);
+  for (std::size_t c = 0; c < chain.chunks.size(); ++c) {
+    const Piece piece = chain.chunks[c];
     const Spot at = is_root ? input(piece.first) : output(piece.first);
     if (!is_root) builder.receive(c + chain.place - 1, {previous_of(asked), at, piece.count});
     if (chain.place < chain.last) builder.send(c + chain.place, {next_of(asked), at, piece.count});
@@ -99,10 +94,10 @@ Schedule chain_reduce(const Case& asked) {
   ScheduleBuilder builder;
   const Chain chain(asked);
   const bool is_root = chain.place == 0, is_end = chain.place == chain.last;
-  const std::size_t most = std::min(asked.chunk, asked.count);
+  const std::size_t most = chain.chunks.largest();
   const Spot buffers[2] = {builder.keep(most), builder.keep(most)};
-  for (std::size_t c = 0; c < chain.chunks; ++c) {
-    const Piece piece = chain.piece(c);
+  for (std::size_t c = 0; c < chain.chunks.size(); ++c) {
+    const Piece piece = chain.chunks[c];
     const Spot own = input(piece.first), arrived = buffers[c % 2];
     const std::size_t leaves = c + chain.last - chain.place;
     if (!is_end) {

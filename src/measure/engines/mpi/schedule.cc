@@ -1,9 +1,6 @@
 #include "measure/engines/mpi/schedule.h"
 
-#include <fmt/format.h>
-
-#include <array>
-
+#include "measure/algorithm_table.h"
 #include "measure/engines/mpi/schedule_builder.h"
 
 namespace comm_probe::measure::mpi {
@@ -12,62 +9,35 @@ namespace {
 using model::Algorithm;
 using model::Op;
 
-struct Entry {
-  Op op;
-  Algorithm algorithm;
-  Builder build;
+constexpr AlgorithmEntry<Builder> kEntries[] = {
+    {Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
+    {Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
+    {Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
+    {Op::kAllReduce, Algorithm::kRecursiveDoubling, recursive_doubling_all_reduce},
+    {Op::kAllReduce, Algorithm::kOneShot, one_shot_all_reduce},
+    {Op::kAllReduce, Algorithm::kTwoShot, two_shot_all_reduce},
+    {Op::kAllGather, Algorithm::kRing, ring_all_gather},
+    {Op::kAllGather, Algorithm::kOneShot, one_shot_all_gather},
+    {Op::kReduceScatter, Algorithm::kRing, ring_reduce_scatter},
+    {Op::kReduceScatter, Algorithm::kOneShot, one_shot_reduce_scatter},
+    {Op::kBroadcast, Algorithm::kRing, chain_broadcast},
+    {Op::kBroadcast, Algorithm::kTree, tree_broadcast},
+    {Op::kBroadcast, Algorithm::kOneShot, one_shot_broadcast},
+    {Op::kReduce, Algorithm::kRing, chain_reduce},
+    {Op::kReduce, Algorithm::kTree, tree_reduce},
+    {Op::kReduce, Algorithm::kOneShot, one_shot_reduce},
+    {Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
+    {Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
 };
-constexpr std::array kTable = {
-    Entry{Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
-    Entry{Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
-    Entry{Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
-    Entry{Op::kAllReduce, Algorithm::kRecursiveDoubling, recursive_doubling_all_reduce},
-    Entry{Op::kAllReduce, Algorithm::kOneShot, one_shot_all_reduce},
-    Entry{Op::kAllReduce, Algorithm::kTwoShot, two_shot_all_reduce},
-    Entry{Op::kAllGather, Algorithm::kRing, ring_all_gather},
-    Entry{Op::kAllGather, Algorithm::kOneShot, one_shot_all_gather},
-    Entry{Op::kReduceScatter, Algorithm::kRing, ring_reduce_scatter},
-    Entry{Op::kReduceScatter, Algorithm::kOneShot, one_shot_reduce_scatter},
-    Entry{Op::kBroadcast, Algorithm::kRing, chain_broadcast},
-    Entry{Op::kBroadcast, Algorithm::kTree, tree_broadcast},
-    Entry{Op::kBroadcast, Algorithm::kOneShot, one_shot_broadcast},
-    Entry{Op::kReduce, Algorithm::kRing, chain_reduce},
-    Entry{Op::kReduce, Algorithm::kTree, tree_reduce},
-    Entry{Op::kReduce, Algorithm::kOneShot, one_shot_reduce},
-    Entry{Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
-    Entry{Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
-};
+constexpr AlgorithmTable<Builder> kTable = {"mpi", "; without --algo the library chooses",
+                                            kEntries};
 
 }  // namespace
 
-Builder find_builder(Op op, Algorithm algorithm) {
-  for (const Entry& entry : kTable)
-    if (entry.op == op && entry.algorithm == algorithm) return entry.build;
-  return nullptr;
-}
-
-std::vector<Algorithm> algorithms_for(Op op) {
-  std::vector<Algorithm> found;
-  for (const Entry& entry : kTable)
-    if (entry.op == op) found.push_back(entry.algorithm);
-  return found;
-}
-
+Builder find_builder(Op op, Algorithm algorithm) { return kTable.find(op, algorithm); }
+std::vector<Algorithm> algorithms_for(Op op) { return kTable.of(op); }
 core::Result<Builder> require_builder(Op op, Algorithm algorithm) {
-  if (const Builder build = find_builder(op, algorithm)) return build;
-  std::string known;
-  for (const Algorithm other : algorithms_for(op))
-    known += (known.empty() ? "" : ", ") + std::string(algorithm_name(other));
-  return core::input_error(
-      fmt::format("the mpi engine has no {} {}", algorithm_name(algorithm), op_name(op)),
-      "it has: " + known + "; without --algo the library chooses");
-}
-
-Piece part_of(Piece whole, int index, int parts) {
-  const auto n = static_cast<std::size_t>(parts);
-  const auto i = static_cast<std::size_t>(index);
-  const std::size_t share = whole.count / n, rest = whole.count % n;
-  return {whole.first + share * i + std::min(i, rest), share + (i < rest ? 1 : 0)};
+  return kTable.require(op, algorithm);
 }
 
 Slot& ScheduleBuilder::at(std::size_t slot) {

@@ -2,20 +2,12 @@
 // ones are left out.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "measure/engines/mpi/schedule.h"
+#include "measure/pieces.h"
 
 namespace comm_probe::measure::mpi {
-
-// Elements [first, first + count).
-struct Piece {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-// Part `index` of `parts` nearly equal parts.
-Piece part_of(Piece whole, int index, int parts);
 
 inline Spot input(std::size_t first) { return {Place::kInput, first}; }
 inline Spot output(std::size_t first) { return {Place::kOutput, first}; }

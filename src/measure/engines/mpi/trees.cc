@@ -39,25 +39,22 @@ TreeNode node_of(const Case& asked, bool is_mirrored) {
 class Tree {
  public:
   Tree(const Case& asked, bool is_mirrored, Piece whole)
-      : asked_(asked),
-        node_(node_of(asked, is_mirrored)),
-        whole_(whole),
-        chunks_((whole.count + asked.chunk - 1) / asked.chunk) {}
+      : node_(node_of(asked, is_mirrored)), chunks_(whole, asked.chunk) {}
 
   void up(ScheduleBuilder& builder) const {
     std::vector<Spot> buffers;  // by child, two of each: one is sent on while the other fills
     for (std::size_t i = 0; i < 2 * node_.children.size(); ++i)
-      buffers.push_back(builder.keep(std::min(asked_.chunk, whole_.count)));
-    for (std::size_t c = 0; c < chunks_; ++c) {
+      buffers.push_back(builder.keep(chunks_.largest()));
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
       const std::size_t leaves = c + node_.depth - node_.level;
       const Spot sum = reduced(builder, c, leaves, buffers);
-      if (!node_.is_root()) builder.send(leaves, {node_.parent, sum, piece(c).count});
+      if (!node_.is_root()) builder.send(leaves, {node_.parent, sum, chunks_[c].count});
     }
   }
   // `at_root` is where the root has the finished message.
   void down(ScheduleBuilder& builder, Place at_root, std::size_t first_slot) const {
-    for (std::size_t c = 0; c < chunks_; ++c) {
-      const Piece chunk = piece(c);
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      const Piece chunk = chunks_[c];
       const Spot at = {node_.is_root() ? at_root : Place::kOutput, chunk.first};
       const std::size_t leaves = first_slot + c + node_.level;
       if (!node_.is_root()) builder.receive(leaves - 1, {node_.parent, at, chunk.count});
@@ -68,14 +65,10 @@ class Tree {
   bool is_root() const { return node_.is_root(); }
 
  private:
-  Piece piece(std::size_t c) const {
-    const std::size_t skipped = c * asked_.chunk;
-    return {whole_.first + skipped, std::min(asked_.chunk, whole_.count - skipped)};
-  }
   // Where the chunk of this rank and all below it is, before slot `leaves`.
   Spot reduced(ScheduleBuilder& builder, std::size_t c, std::size_t leaves,
                const std::vector<Spot>& buffers) const {
-    const Piece chunk = piece(c);
+    const Piece chunk = chunks_[c];
     Spot so_far = input(chunk.first);
     for (std::size_t i = 0; i < node_.children.size(); ++i) {
       const Spot arrived = buffers[2 * i + c % 2];
@@ -88,10 +81,8 @@ class Tree {
     return so_far;
   }
 
-  const Case& asked_;
   TreeNode node_;
-  Piece whole_;
-  std::size_t chunks_;
+  Chunks chunks_;
 };
 
 void up_and_down(ScheduleBuilder& builder, const Tree& tree) {
