@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,8 @@
 #include <cstring>
 #include <new>
 #include <set>
+
+#include "measure/clock.h"
 
 namespace comm_probe::measure {
 
@@ -56,12 +57,6 @@ void bind_to(int cpu) {
   ::sched_setaffinity(0, sizeof(set), &set);  // a refusal leaves the member unbound
 }
 
-std::int64_t taken_by_others() {
-  rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
-
 [[noreturn]] void be_member(const CrewPlan& plan, Member member,
                             const std::function<void(Member&)>& body) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,9 +65,9 @@ std::int64_t taken_by_others() {
   ::alarm(static_cast<unsigned>(plan.deadline_seconds));
   bind_to(plan.cpus[static_cast<std::size_t>(member.index())]);
   member.meet();
-  const std::int64_t before = taken_by_others();
+  const std::int64_t before = preemptions_so_far();
   body(member);
-  member.add_preemptions(taken_by_others() - before);
+  member.add_preemptions(preemptions_so_far() - before);
   ::_exit(0);
 }
 

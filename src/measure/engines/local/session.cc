@@ -1,6 +1,5 @@
 #include "measure/engines/local/session.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,12 +14,6 @@ namespace {
 
 // Exit status of a rank that could not get its buffers.
 constexpr int kNoMemory = 75;
-// How often the scheduler has taken the CPU from this process for another one.
-std::int64_t preemptions_so_far() {
-  rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 
 // About what a rank writes into one stream: the message of the sizes that name a whole message, the
 // part for one rank of the others.

@@ -1,7 +1,6 @@
 #include "measure/engines/mpi/session.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstring>
 
@@ -11,12 +10,6 @@
 
 namespace comm_probe::measure::mpi {
 namespace {
-
-std::int64_t preemptions_so_far() {
-  rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 
 comm_probe_mpi_call library_call(const Call& call, bool in_place) {
   return {static_cast<int>(call.op),

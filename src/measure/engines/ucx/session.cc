@@ -1,6 +1,5 @@
 #include "measure/engines/ucx/session.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,12 +15,6 @@ namespace {
 
 constexpr int kRegistrations = 16;
 constexpr double kLongestRegistrations = 20e-3;  // seconds
-
-std::int64_t preemptions_so_far() {
-  rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_nivcsw;
-}
 
 class Side {
  public:
