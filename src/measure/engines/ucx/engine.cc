@@ -56,7 +56,7 @@ Context context_of(const Shared& all, const local::Ended& ended) {
 
 core::Error failure_of(const Shared& all) {
   return core::missing_error(
-      fmt::format("bench --backend ucx: {}", all.failure),
+      fmt::format("bench --backend ucx: {}", all.both.failure),
       "UCX_LOG_LEVEL=info says more; UCX_TLS names the transports it may use");
 }
 
@@ -126,7 +126,7 @@ core::Result<Run> run(const Plan& asked, const Progress& progress) {
   const Session session = {plan, *amounts, *exchange, **found};
   const local::Ended ended = local::run_ranks(2, [&](int rank) { run_session(session, rank); });
   const Shared& all = exchange->shared();
-  if (all.has_failed.load() != 0) return failure_of(all);
+  if (all.both.has_failed()) return failure_of(all);
   Run run = {.plan = plan, .context = context_of(all, ended)};
   for (std::size_t at = 0; at < all.finished.load(); ++at) {
     const SizeResult& seen = exchange->result(at);

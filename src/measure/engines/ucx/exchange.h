@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "measure/engines/local/shared_memory.h"
+#include "measure/engines/local/two_processes.h"
 
 namespace comm_probe::measure::ucx {
 
@@ -27,15 +27,13 @@ struct SizeResult {
 
 struct Shared {
   struct Side {
-    std::atomic<std::uint32_t> meetings;
     std::uint64_t memory;  // address of what the other one reaches
     std::size_t address_size, key_size;
     char address[kMostBytes];
     char key[kMostBytes];
   };
+  local::TwoProcesses both;
   Side sides[2];
-  std::atomic<std::uint32_t> has_failed;
-  char failure[512];
   char library[64];
   char description[kMostBytes];  // of the endpoint of rank 0
   std::uint32_t moves_cuda_memory;
@@ -48,11 +46,6 @@ class Exchange {
   static core::Result<Exchange> make(std::size_t sizes);
   Shared& shared() const { return *reinterpret_cast<Shared*>(memory_.data()); }
   SizeResult& result(std::size_t size) const;
-  // The first failure of either side is kept.
-  void fail(const char* text) const;
-  // Both come here before either goes on; `meanwhile` is called as long as one waits. False where
-  // one of them has failed.
-  bool meet(int rank, const std::function<void()>& meanwhile) const;
 
  private:
   explicit Exchange(local::SharedMemory memory) : memory_(std::move(memory)) {}

@@ -44,11 +44,11 @@ class Side {
 
  private:
   bool fine(const char* failure) {
-    if (failure != nullptr) session_.exchange.fail(failure);
+    if (failure != nullptr) all_.both.fail(failure);
     return failure == nullptr;
   }
   bool meet() {
-    return session_.exchange.meet(rank_, [this] {
+    return all_.both.meet(rank_, [this] {
       if (side_ != nullptr) ucx_.progress(side_);
     });
   }
@@ -161,7 +161,7 @@ class Side {
     result.preemptions = preemptions_so_far() - before;
     result.in_flight = windowed(bytes, std::max(1, calls / kWindow));
     register_again(bytes, result);
-    return session_.exchange.shared().has_failed.load() == 0 && meet();
+    return !all_.both.has_failed() && meet();
   }
 
   double windowed(std::size_t bytes, int calls) {
@@ -210,19 +210,19 @@ class Side {
 // Where one fails, the other may wait inside UCX for what it will never send: a bad exit status
 // makes the parent end it.
 void run_session(const Session& session, int rank) {
-  constexpr int kFailed = 76;
+  local::TwoProcesses& both = session.exchange.shared().both;
   const std::size_t size = std::max<std::size_t>(
       4096, session.amounts.back().count * element_bytes(session.plan.element));
   const auto memory = local::PrivateMemory::map(size);
   const auto spare = local::PrivateMemory::map(size);
   if (!memory || !spare) {
-    session.exchange.fail("no memory for the buffers; use a smaller -e");
-    ::_exit(kFailed);
+    both.fail("no memory for the buffers; use a smaller -e");
+    ::_exit(local::kLeftItsReason);
   }
   std::memset(memory->data(), 1, size);
   std::memset(spare->data(), 1, size);
   Side(session, rank, memory->data(), spare->data()).run();
-  if (session.exchange.shared().has_failed.load() != 0) ::_exit(kFailed);
+  if (both.has_failed()) ::_exit(local::kLeftItsReason);
 }
 
 }  // namespace comm_probe::measure::ucx

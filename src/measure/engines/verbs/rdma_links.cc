@@ -6,29 +6,27 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdio>
 #include <cstring>
 
 #include "core/shared_library.h"
 #include "measure/clock.h"
 #include "measure/engines/local/processes.h"
 #include "measure/engines/local/shared_memory.h"
+#include "measure/engines/local/two_processes.h"
 
 namespace comm_probe::measure::verbs {
 namespace {
 
-constexpr core::PluginTable kPlugin = {
-    .file = "comm-probe-verbs.so",
-    .symbol = "comm_probe_verbs_functions",
-    .version = COMM_PROBE_VERBS_VERSION,
-    .install = "install libibverbs (Debian: libibverbs-dev, ibverbs-providers) and build "
-               "comm-probe again"};
+constexpr core::PluginTable kPlugin = {.file = "comm-probe-verbs.so",
+                                       .symbol = "comm_probe_verbs_functions",
+                                       .version = COMM_PROBE_VERBS_VERSION,
+                                       .install =
+                                           "install libibverbs (Debian: libibverbs-dev, "
+                                           "ibverbs-providers) and build comm-probe again"};
 constexpr int kMostDevices = 64;
 constexpr std::size_t kLargest = std::size_t{8} << 20;
 constexpr std::array<std::size_t, 8> kSizes = {8,         64,        1024,       8192,
                                                64 * 1024, 256 << 10, 1024 << 10, kLargest};
-constexpr int kFailed = 76;  // exit status of a process that left its reason
 constexpr unsigned char kPattern = 0x5a;
 
 bool begins(const std::uint8_t* raw, std::initializer_list<int> bytes) {
@@ -44,9 +42,7 @@ int rank_of(const comm_probe_verbs_gid& gid) {
 
 // Between the two processes, made before they are forked.
 struct Shared {
-  std::atomic<std::uint32_t> meetings[2];
-  std::atomic<std::uint32_t> has_failed;
-  char failure[512];
+  local::TwoProcesses both;
   comm_probe_verbs_end ends[2];
   comm_probe_verbs_port port;
   int gid_index;
@@ -72,17 +68,11 @@ class Process {
 
  private:
   bool fine(const char* failure) {
-    if (failure == nullptr) return true;
-    std::uint32_t none = 0;
-    if (all_.has_failed.compare_exchange_strong(none, 1))
-      std::snprintf(all_.failure, sizeof all_.failure, "%s", failure);
-    return false;
+    if (failure != nullptr) all_.both.fail(failure);
+    return failure == nullptr;
   }
   bool meet() {
-    const std::uint32_t mine = all_.meetings[rank_].fetch_add(1) + 1;
-    while (all_.meetings[1 - rank_].load() < mine)
-      if (all_.has_failed.load() != 0) return false;
-    return true;
+    return all_.both.meet(rank_, [] {});
   }
 
   const char* connect() {
@@ -135,7 +125,7 @@ class Process {
       cost.write_in_flight = seconds(false, kSizes[at], kWindow);
       cost.read_in_flight = seconds(true, kSizes[at], kWindow);
       if (!fine(calls_.registration(side_, kSizes[at], &cost.in, &cost.out))) return false;
-      if (all_.has_failed.load() != 0) return false;
+      if (all_.both.has_failed()) return false;
     }
     return true;
   }
@@ -149,7 +139,8 @@ class Process {
 
 void be_process(const comm_probe_verbs& calls, Shared& all, const RdmaPlan& plan, int rank) {
   const auto memory = local::PrivateMemory::map(kLargest);
-  if (!memory || !Process(calls, all, plan, rank).run(memory->data())) ::_exit(kFailed);
+  if (!memory || !Process(calls, all, plan, rank).run(memory->data()))
+    ::_exit(local::kLeftItsReason);
 }
 
 // "comm-probe-verbs.so loads, it lists no device; the kernel shows 0 RDMA ports"
@@ -219,8 +210,8 @@ core::Result<RdmaLinks> measure_rdma(const RdmaPlan& asked, int ports_of_kernel)
   const local::Ended ended =
       local::run_ranks(2, [&](int rank) { be_process(**found, all, plan, rank); });
   const std::string port = fmt::format("{} port {}", plan.device, plan.port);
-  if (all.has_failed.load() != 0)
-    return core::missing_error(port + ": " + all.failure,
+  if (all.both.has_failed())
+    return core::missing_error(port + ": " + all.both.failure,
                                "ibv_devinfo shows its state, ulimit -l what may be registered");
   if (ended.died) return core::missing_error(port + ": " + ended.died->sentence());
   if (!ended.ok()) return core::missing_error(port + ": interrupted");
