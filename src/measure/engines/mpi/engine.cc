@@ -75,15 +75,11 @@ core::Bytes needed_memory(const Plan& plan, const Amount& largest) {
   const Call call = {.op = plan.op, .element = plan.element, .count = largest.count};
   const std::size_t send = send_count(call, plan.ranks), recv = recv_count(call, plan.ranks);
   std::size_t elements = send + std::max(send, recv);
-  if (plan.algorithm)
-    elements += find_builder(plan.op, *plan.algorithm)({.op = plan.op,
-                                                        .rank = plan.root,
-                                                        .ranks = plan.ranks,
-                                                        .root = plan.root,
-                                                        .count = largest.count,
-                                                        .is_in_place = plan.with_in_place,
-                                                        .chunk = kChunkBytes})
-                    .scratch;
+  if (plan.algorithm) {
+    Case asked = case_of(plan, plan.root, largest.count);
+    asked.is_in_place = plan.with_in_place;
+    elements += find_builder(plan.op, *plan.algorithm)(asked).scratch;
+  }
   return core::Bytes::of(static_cast<double>(elements) *
                          static_cast<double>(element_bytes(plan.element)));
 }

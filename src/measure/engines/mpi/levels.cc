@@ -211,8 +211,8 @@ std::vector<Level> measure_levels(Team& team, Watchdog& watchdog, const std::vec
                                   core::Bytes largest) {
   std::vector<Level> levels;
   const std::vector<std::size_t> sizes = sizes_to(largest);
-  const std::pair<const char*, std::vector<int>> kinds[] = {
-      {"inside a host", partners_inside(hosts)}, {"between hosts", partners_between(hosts)}};
+  const std::pair<const char*, std::vector<int>> kinds[] = {{kInside, partners_inside(hosts)},
+                                                            {kBetween, partners_between(hosts)}};
   for (const auto& [name, partners] : kinds) {
     if (!has_pair(partners)) continue;
     Level level = measure_level(team, watchdog, partners, sizes);

@@ -24,12 +24,16 @@ namespace comm_probe::measure::mpi {
 // Where the ranks are: the number of its host for each, from 0 in the order of the ranks.
 std::vector<int> hosts_of(const std::vector<int>& first_on_host);
 
+// The kinds of ways, as a Level is named.
+inline constexpr const char* kInside = "inside a host";
+inline constexpr const char* kBetween = "between hosts";
+
 // The partner of every rank; -1: none.
 std::vector<int> partners_inside(const std::vector<int>& hosts);
 std::vector<int> partners_between(const std::vector<int>& hosts);
 
-// "inside a host" and "between hosts", each where there is a pair; sizes of 8 B up to `largest`,
-// and to 1 MiB at least. Every rank calls it.
+// kInside and kBetween, each where there is a pair; sizes of 8 B up to `largest`, and to 1 MiB at
+// least. Every rank calls it.
 std::vector<Level> measure_levels(Team& team, Watchdog& watchdog, const std::vector<int>& hosts,
                                   core::Bytes largest);
 

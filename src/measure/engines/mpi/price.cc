@@ -11,7 +11,7 @@ using core::Duration;
 // More messages than this are not played: a prediction must not cost more than the run.
 constexpr std::size_t kMostPlayed = 2'000'000;
 
-constexpr const char* kKinds[] = {"inside a host", "between hosts"};
+constexpr const char* kKinds[] = {kInside, kBetween};
 
 model::TimeCurve curve_of(const std::vector<model::FitPoint>& points) {
   std::vector<model::TimeCurve::Point> found;
@@ -164,21 +164,15 @@ std::optional<model::Ledger> Prices::price(const Plan& plan, const Amount& amoun
                                            model::Algorithm algorithm, bool all_fresh) const {
   const Builder build = find_builder(plan.op, algorithm);
   if (build == nullptr || plan.ranks < 2 || amount.count == 0) return std::nullopt;
-  const std::size_t element = element_bytes(plan.element);
   std::vector<Schedule> ranks;
   std::size_t played = 0;
   for (int rank = 0; rank < plan.ranks; ++rank) {
-    ranks.push_back(build({.op = plan.op,
-                           .rank = rank,
-                           .ranks = plan.ranks,
-                           .root = plan.root,
-                           .count = amount.count,
-                           .chunk = kChunkBytes / element}));
+    ranks.push_back(build(case_of(plan, rank, amount.count)));
     for (const Slot& slot : ranks.back().slots)
       played += 1 + slot.sends.size() + slot.receives.size();
     if (played > kMostPlayed) return std::nullopt;
   }
-  const auto tally = play(ranks, {.element = element, .all_fresh = all_fresh});
+  const auto tally = play(ranks, {.element = element_bytes(plan.element), .all_fresh = all_fresh});
   if (!tally) return std::nullopt;
   model::Ledger ledger = ledger_of(*tally);
   ledger.collective = {plan.op, plan.ranks, amount.bytes};

@@ -40,6 +40,15 @@ core::Result<Builder> require_builder(Op op, Algorithm algorithm) {
   return kTable.require(op, algorithm);
 }
 
+Case case_of(const Plan& plan, int rank, std::size_t count) {
+  return {.op = plan.op,
+          .rank = rank,
+          .ranks = plan.ranks,
+          .root = plan.root,
+          .count = count,
+          .chunk = kChunkBytes / element_bytes(plan.element)};
+}
+
 Slot& ScheduleBuilder::at(std::size_t slot) {
   if (schedule_.slots.size() <= slot) schedule_.slots.resize(slot + 1);
   return schedule_.slots[slot];

@@ -17,6 +17,7 @@
 
 #include "core/result.h"
 #include "measure/call.h"
+#include "measure/measure.h"
 #include "model/collective.h"
 
 namespace comm_probe::measure::mpi {
@@ -74,5 +75,8 @@ core::Result<Builder> require_builder(model::Op op, model::Algorithm algorithm);
 // message (some us on a network) is small beside its transfer, short enough that 1 MiB is in flight
 // on several links at once.
 inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+
+// The case of one rank of a plan, out of place, at `count` elements.
+Case case_of(const Plan& plan, int rank, std::size_t count);
 
 }  // namespace comm_probe::measure::mpi

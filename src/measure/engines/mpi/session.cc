@@ -74,14 +74,9 @@ Session::Once Session::once_of(const Call& call, bool in_place) {
       return status;
     };
   }
-  const Schedule schedule = find_builder(
-      plan_.op, *plan_.algorithm)({.op = plan_.op,
-                                   .rank = team_.rank(),
-                                   .ranks = team_.ranks(),
-                                   .root = plan_.root,
-                                   .count = call.count,
-                                   .is_in_place = in_place,
-                                   .chunk = kChunkBytes / element_bytes(plan_.element)});
+  Case asked = case_of(plan_, team_.rank(), call.count);
+  asked.is_in_place = in_place;
+  const Schedule schedule = find_builder(plan_.op, *plan_.algorithm)(asked);
   auto program = std::make_shared<Program>(schedule, call, team_.ranks());
   return [&mpi, program] { return program->run(mpi); };
 }
