@@ -237,20 +237,6 @@ Curves curves_of(const HostLinks& links) {
           curve(&TransferCost::relay)};
 }
 
-constexpr double kNoBytes = 1e-12;  // seconds: shorter is nothing that a clock could tell
-
-// A term whose bandwidth part is `time` for `bytes`.
-void add_bytes_term(model::Ledger& ledger, const std::string& name, Bytes bytes, Duration time,
-                    const std::string& reason) {
-  if (bytes.count() <= 0 || time.in_seconds() < kNoBytes) return;
-  model::Term term;
-  term.name = name;
-  term.bytes = bytes;
-  term.link = {Duration(), bytes / time};
-  term.reason = reason;
-  ledger.terms.push_back(std::move(term));
-}
-
 void add_flags(model::Ledger& ledger, const LocalWork& work, Duration alpha) {
   model::Term term;
   term.name = "flags";
@@ -269,10 +255,12 @@ struct Moving {
 void add_legs(model::Ledger& ledger, const std::vector<Leg>& legs, const Moving& moving) {
   for (const Leg& leg : legs) {
     const Duration once = std::max(Duration(), moving.curve.at(leg.bytes) - moving.alpha);
-    add_bytes_term(ledger, fmt::format("{}: {}", moving.what, leg.what), leg.bytes * leg.count,
-                   once * leg.count,
-                   fmt::format("{} x {:.0f} bytes in and out, at the working set's level",
-                               leg.count, leg.bytes.count()));
+    add_bytes(ledger,
+              {.name = fmt::format("{}: {}", moving.what, leg.what),
+               .bytes = leg.bytes * leg.count,
+               .reason = fmt::format("{} x {:.0f} bytes in and out, at the working set's level",
+                                     leg.count, leg.bytes.count())},
+              once * leg.count);
     ledger.bytes_per_rank += leg.bytes * leg.count;
   }
 }
@@ -284,14 +272,18 @@ void add_arithmetic(model::Ledger& ledger, const LocalWork& work, const Curves& 
   const auto beyond_copy = [&](const model::TimeCurve& reduce) {
     return std::max(Duration(), reduce.at(whole) - copy);
   };
-  add_bytes_term(ledger, "additions", work.reduced,
-                 beyond_copy(curves.reduce) * (work.reduced / whole),
-                 "beyond the copy that would be made anyway");
-  add_bytes_term(ledger, "additions", work.reduced_sent,
-                 beyond_copy(curves.reduce_sent) * (work.reduced_sent / whole),
-                 "beyond the copy that would be made anyway, own part still in the caches");
-  add_bytes_term(ledger, "own part", work.copied, curves.copy_own.at(whole) * (work.copied / whole),
-                 "from buffer to buffer");
+  add_bytes(ledger,
+            {.name = "additions",
+             .bytes = work.reduced,
+             .reason = "beyond the copy that would be made anyway"},
+            beyond_copy(curves.reduce) * (work.reduced / whole));
+  add_bytes(ledger,
+            {.name = "additions",
+             .bytes = work.reduced_sent,
+             .reason = "beyond the copy that would be made anyway, own part still in the caches"},
+            beyond_copy(curves.reduce_sent) * (work.reduced_sent / whole));
+  add_bytes(ledger, {.name = "own part", .bytes = work.copied, .reason = "from buffer to buffer"},
+            curves.copy_own.at(whole) * (work.copied / whole));
 }
 
 }  // namespace
@@ -327,7 +319,7 @@ core::Result<model::Ledger> predict_local(const HostLinks& links, const LocalCas
   add_legs(ledger, work->relays, {"receive, add, send on", curves.relay, curves.alpha});
   add_arithmetic(ledger, *work, curves);
   ledger.link.alpha = curves.alpha;
-  if (ledger.bandwidth().in_seconds() > kNoBytes)
+  if (ledger.bandwidth().in_seconds() > model::kNoTime)
     ledger.link.beta = ledger.bytes_per_rank / ledger.bandwidth();
   return ledger;
 }

@@ -32,4 +32,10 @@ double Ledger::plateau_share() const {
   return plateau_busbw > core::Bandwidth() ? busbw() / plateau_busbw : 0;
 }
 
+void add_bytes(Ledger& ledger, Term term, core::Duration time) {
+  if (term.bytes.count() <= 0 || time.in_seconds() < kNoTime) return;
+  term.link = {core::Duration(), term.bytes / time};
+  ledger.terms.push_back(std::move(term));
+}
+
 }  // namespace comm_probe::model

@@ -80,6 +80,11 @@ struct Ledger {
   bool is_latency_bound() const { return latency_share() > 0.5; }
 };
 
+inline constexpr double kNoTime = 1e-12;  // seconds: shorter is nothing that a clock could tell
+
+// Adds a term whose bytes take `time` together; nothing where there are none, or they take no time.
+void add_bytes(Ledger& ledger, Term term, core::Duration time);
+
 // Anything that predicts the time of a collective: closed form, NCCL plan, recurrence. curve/,
 // torch/ and measure/ see only this; the cli injects it.
 class CostModel {

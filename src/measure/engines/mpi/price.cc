@@ -29,19 +29,6 @@ void add_steps(model::Ledger& ledger, double steps, Duration time, const std::st
   ledger.terms.push_back(std::move(term));
 }
 
-constexpr double kNoTime = 1e-12;  // seconds
-
-void add_bytes(model::Ledger& ledger, const std::string& name, Bytes bytes, Duration time,
-               const std::string& reason) {
-  if (bytes.count() <= 0 || time.in_seconds() < kNoTime) return;
-  model::Term term;
-  term.name = name;
-  term.bytes = bytes;
-  term.link = {Duration(), bytes / time};
-  term.reason = reason;
-  ledger.terms.push_back(std::move(term));
-}
-
 }  // namespace
 
 Prices::Prices(std::vector<int> hosts, const std::vector<Level>& levels, const LoopCosts& loops)
@@ -142,15 +129,22 @@ model::Ledger Prices::ledger_of(const Tally& tally) const {
   ledger.source = "messages between pairs of ranks, measured before";
   for (const int kind : {0, 1}) {
     add_steps(ledger, tally.steps[kind], tally.waiting[kind], kKinds[kind]);
-    add_bytes(ledger, std::string("bytes ") + kKinds[kind], tally.bytes[kind], tally.moving[kind],
-              "beyond the first 8 B of every message, at the time of messages of their size");
+    add_bytes(ledger,
+              {.name = std::string("bytes ") + kKinds[kind],
+               .bytes = tally.bytes[kind],
+               .reason = "beyond the first 8 B of every message, at the time of messages of their "
+                         "size"},
+              tally.moving[kind]);
     ledger.steps += tally.steps[kind];
     ledger.bytes_per_rank += tally.bytes[kind];
   }
-  add_bytes(ledger, "reductions", tally.reduced, tally.reducing, "our loop on this memory");
-  add_bytes(ledger, "copies", tally.copied, tally.copying, "from buffer to buffer");
+  add_bytes(ledger,
+            {.name = "reductions", .bytes = tally.reduced, .reason = "our loop on this memory"},
+            tally.reducing);
+  add_bytes(ledger, {.name = "copies", .bytes = tally.copied, .reason = "from buffer to buffer"},
+            tally.copying);
   if (!ledger.terms.empty()) ledger.link.alpha = ledger.terms.front().link.alpha;
-  if (ledger.bandwidth().in_seconds() > kNoTime)
+  if (ledger.bandwidth().in_seconds() > model::kNoTime)
     ledger.link.beta = ledger.bytes_per_rank / ledger.bandwidth();
   return ledger;
 }
