@@ -41,13 +41,15 @@ const Launcher* launcher_of(const Host& host) {
   return nullptr;
 }
 
-Error no_plugin(const Launcher& launcher, int size, const std::string& why) {
+Error apart(const Launcher& launcher, int size, const std::string& why, const std::string& cure) {
   return missing_error(
       fmt::format("{} started {} processes of comm-probe, which cannot work together: {}",
                   launcher.name, size, why),
-      fmt::format("build it where MPI is installed (libopenmpi-dev), or start one process; where "
-                  "one process is meant, unset {}",
+      fmt::format("{}, or start one process; where one process is meant, unset {}", cure,
                   launcher.size));
+}
+Error no_plugin(const Launcher& launcher, int size, const std::string& why) {
+  return apart(launcher, size, why, "build it where MPI is installed (libopenmpi-dev)");
 }
 
 }  // namespace
@@ -82,7 +84,12 @@ Result<Crew> Crew::join(const Host& host) {
   plugin->functions = *functions;
   if (const int status = plugin->functions->join(&plugin->rank, &plugin->size); status != 0)
     return no_plugin(*launcher, size, fmt::format("MPI_Init failed with status {}", status));
-  return Crew(std::move(plugin));
+  Crew crew(std::move(plugin));
+  if (crew.size() != size)  // each of them is alone in a world of its own
+    return apart(*launcher, size,
+                 fmt::format("the MPI of {} joined {} of them", kPlugin.file, crew.size()),
+                 "start it with the mpirun of that MPI");
+  return crew;
 }
 
 bool Crew::speaks(const Host& host) {

@@ -3,7 +3,8 @@
 // one. MPI itself is in a plug-in beside the program (plugins/mpi_crew.cc, built where MPI is
 // found), so that the program starts on machines without it.
 //
-//   auto crew = Crew::join(host);            // fails where mpirun is there and the plug-in is not
+//   auto crew = Crew::join(host);            // fails where mpirun is there and the plug-in is not,
+//                                            // or is of another MPI
 //   std::vector<std::string> all = crew->gather(mine);     // by rank; empty but on the first
 //   const std::string same = crew->broadcast(from_first);
 //

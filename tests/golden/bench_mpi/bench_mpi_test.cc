@@ -122,6 +122,18 @@ TEST_F(BenchMpi, LevelBetweenHosts) {
   EXPECT_GT(result["rows"][0]["predicted_us"], 0);
 }
 
+// Open MPI does not hear what MPICH's launcher says: every process is alone in a world of its own.
+TEST_F(BenchMpi, LauncherOfAnotherMpiMeasuresNothing) {
+  BinarySurroundings launched;
+  launched.environment = {{"PMI_SIZE", "2"}, {"PMI_RANK", "0"}};
+  const BinaryRun run =
+      run_binary({"bench", "all_reduce", "--backend", "mpi", "-b", "8", "-e", "8"}, launched);
+  EXPECT_EQ(run.status, 3) << run;
+  EXPECT_EQ(run.out, "");
+  EXPECT_NE(run.err.find("the MPI of comm-probe-mpi.so joined 1 of them"), std::string::npos)
+      << run;
+}
+
 TEST_F(BenchMpi, ForgottenBackendIsSaidOnce) {
   const BinaryRun run = run_ranks(2, "all_reduce -b 8 -e 8");
   EXPECT_NE(run.status, 0) << run;
