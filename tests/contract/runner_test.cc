@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "run_binary.h"
 
 namespace comm_probe::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(Runner, KeepsTheStreamsApart) {
   const BinaryRun run = run_shell("cat; echo problem >&2; exit 3", {.stdin_text = "in\n"});
@@ -35,6 +38,13 @@ TEST(Runner, RunsTheBinaryOfThisBuild) {
   const BinaryRun run = run_binary({"--version"});
   EXPECT_EQ(run.status, 0) << run;
   EXPECT_TRUE(run.out.starts_with("comm-probe ")) << run;
+}
+
+// Two runs of one test program at once must not write the same file.
+TEST(Runner, HasATemporaryFolderOfItsOwn) {
+  const fs::path folder = testing::TempDir();
+  EXPECT_TRUE(fs::is_empty(folder)) << folder;
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
 }
 
 }  // namespace
