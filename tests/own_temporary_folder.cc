@@ -1,5 +1,6 @@
-// testing::TempDir() is a folder of this process alone, gone when it ends: ctest runs the tests of one program at the
-// same time, and a file in a shared place would be read by one while another writes it.
+// testing::TempDir() is a folder of this process alone, gone when it ends: ctest runs the tests of
+// one program at the same time, and a file in a shared place would be read by one while another
+// writes it.
 #include <unistd.h>
 
 #include <cstdlib>
