@@ -81,6 +81,8 @@ core::Result<std::vector<core::Bytes>> sizes_of(const Plan& plan);
 core::Result<std::vector<Amount>> amounts_of(const Plan& plan);
 // Where the plan's root is none of so many ranks.
 std::optional<core::Error> refuse_root(const Plan& plan, int ranks);
+// Where results are to be checked that known_data.h cannot know bit for bit on so many ranks.
+std::optional<core::Error> refuse_check(const Plan& plan, int ranks);
 
 struct Timing {
   core::Duration time = {};  // median of the blocks

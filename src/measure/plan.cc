@@ -26,6 +26,37 @@ bool is_divided(model::Op op) {
   return false;
 }
 
+bool is_reduced(model::Op op) {
+  switch (op) {
+    case model::Op::kAllReduce:
+    case model::Op::kReduceScatter:
+    case model::Op::kReduce:
+      return true;
+    case model::Op::kAllGather:
+    case model::Op::kAllToAll:
+    case model::Op::kBroadcast:
+    case model::Op::kSendRecv:
+      return false;
+  }
+  return false;
+}
+
+// On any number of ranks (known_data.h): a minimum or maximum is one of the inputs; sums of whole
+// numbers leave what bf16 and half hold exactly, products what any type holds.
+bool can_be_exact(const Plan& plan) {
+  switch (plan.reduction) {
+    case Reduction::kMin:
+    case Reduction::kMax:
+      return true;
+    case Reduction::kProd:
+      return false;
+    case Reduction::kSum:
+    case Reduction::kAvg:
+      return plan.element != Element::kBf16 && plan.element != Element::kF16;
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* verb_name(Verb verb) { return verb == Verb::kPut ? "put" : "get"; }
@@ -75,6 +106,17 @@ std::optional<core::Error> refuse_root(const Plan& plan, int ranks) {
   if (plan.root >= 0 && plan.root < ranks) return std::nullopt;
   return core::input_error(fmt::format("-r {} is no rank of {}", plan.root, ranks),
                            fmt::format("ranks are 0..{}", ranks - 1));
+}
+
+std::optional<core::Error> refuse_check(const Plan& plan, int ranks) {
+  constexpr int kMostCheckedRanks = 64;  // known_data.h
+  if (!plan.check || ranks <= kMostCheckedRanks || !is_reduced(plan.op) || can_be_exact(plan))
+    return std::nullopt;
+  return core::input_error(
+      fmt::format("results of {} {} on {} ranks cannot be checked bit for bit; up to {} can",
+                  element_name(plan.element), reduction_name(plan.reduction), ranks,
+                  kMostCheckedRanks),
+      "add -c 0");
 }
 
 std::string method_of(const Row& row) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "measure/engine.h"
 #include "measure/measure.h"
 
 namespace comm_probe::measure {
@@ -58,6 +59,47 @@ TEST(Plan, AmountOfDividedOperations) {
   plan.op = model::Op::kAllReduce;
   EXPECT_EQ(amount_of(plan, core::Bytes::of(1003)).count, 250u);
   EXPECT_EQ(amount_of(plan, core::Bytes::of(1003)).bytes, core::Bytes::of(1000));
+}
+
+// Ones added in bf16 stop at 256: 256 + 1 is 256 there. A maximum is one of its inputs.
+TEST(Plan, RefusesToCheckWhatIsNotExact) {
+  Plan plan;
+  plan.element = Element::kBf16;
+  EXPECT_FALSE(refuse_check(plan, 64));
+  ASSERT_TRUE(refuse_check(plan, 65));
+  EXPECT_EQ(refuse_check(plan, 65)->message,
+            "results of bfloat16 sum on 65 ranks cannot be checked bit for bit; up to 64 can");
+  plan.check = false;
+  EXPECT_FALSE(refuse_check(plan, 65));
+  plan.check = true;
+  plan.reduction = Reduction::kMax;
+  EXPECT_FALSE(refuse_check(plan, 65));
+  plan.reduction = Reduction::kSum;
+  plan.op = model::Op::kAllGather;
+  EXPECT_FALSE(refuse_check(plan, 65));
+  plan.op = model::Op::kReduceScatter;
+  EXPECT_TRUE(refuse_check(plan, 65));
+  plan.element = Element::kI32;
+  EXPECT_FALSE(refuse_check(plan, 65));
+  plan.reduction = Reduction::kProd;  // 2^(ranks / 8)
+  EXPECT_TRUE(refuse_check(plan, 65));
+}
+
+// Every engine that takes so many ranks and checks by this data; found where its library is
+// missing, too.
+TEST(Plan, EveryEngineRefusesTheSame) {
+  Plan plan;
+  plan.element = Element::kF16;
+  plan.begin = plan.end = core::Bytes::of(8);
+  plan.ranks = 65;
+  for (const char* name : {"mpi", "nccl"}) {
+    const Engine* engine = find_engine(name);
+    ASSERT_NE(engine, nullptr);
+    plan.shares_one_gpu = std::string(name) == "nccl";
+    const auto checked = engine->check(plan);
+    ASSERT_FALSE(checked) << name;
+    EXPECT_EQ(checked.error().hint, "add -c 0") << name << ": " << checked.error().message;
+  }
 }
 
 }  // namespace

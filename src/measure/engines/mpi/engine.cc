@@ -18,9 +18,6 @@
 namespace comm_probe::measure::mpi {
 namespace {
 
-// known_data.h: what bf16 and half hold exactly, and products.
-constexpr int kMostCheckedRanks = 64;
-
 bool is_half(Element element) { return element == Element::kBf16 || element == Element::kF16; }
 
 std::optional<core::Error> refuse(const Plan& plan, std::uint64_t largest_count) {
@@ -35,14 +32,7 @@ std::optional<core::Error> refuse(const Plan& plan, std::uint64_t largest_count)
         fmt::format("{} elements in one call; MPI counts to {}", largest_count,
                     std::numeric_limits<int>::max()),
         "use a smaller -e or a wider type; --algo sends longer messages in pieces");
-  const bool is_exact = plan.ranks <= kMostCheckedRanks ||
-                        (!is_half(plan.element) && plan.reduction != Reduction::kProd);
-  if (plan.check && !is_exact)
-    return core::input_error(
-        fmt::format("results of {} {} on more than {} ranks cannot be checked bit for bit",
-                    element_name(plan.element), reduction_name(plan.reduction), kMostCheckedRanks),
-        "add -c 0");
-  return std::nullopt;
+  return refuse_check(plan, plan.ranks);
 }
 
 // What every rank says of itself.

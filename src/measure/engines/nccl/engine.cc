@@ -35,7 +35,7 @@ std::optional<core::Error> refuse(const Plan& plan, const Layout& layout) {
   if (plan.blocks < 1 || plan.blocks > local::kMostBlocks)
     return core::input_error(
         fmt::format("{} blocks; 1..{} are possible", plan.blocks, local::kMostBlocks));
-  return std::nullopt;
+  return refuse_check(plan, layout.ranks());
 }
 
 std::optional<core::Error> refuse_registration(const Plan& plan) {
