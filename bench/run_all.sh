@@ -19,6 +19,7 @@ run "$build/bench/bench_trace" "$build/comm-probe" ../shared/tools/gen_trace.py
 run "$build/bench/bench_doctor" "$build/comm-probe" ../shared
 run "$build/bench/bench_topology_paths"
 run "$build/bench/bench_topology_live"
+run "$build/bench/bench_moe_routing"
 run "$build/bench/bench_plan" ../shared
 run "$build/bench/bench_oracle_score" ../shared
 

@@ -10,6 +10,7 @@
 //   step_alpha.h   one step by NCCL's constants
 //   machine_fabric.h  the links of a machine of the catalog
 //   merge.h, buckets.h  many calls or one; DDP buckets and what hides behind the backward pass
+//   moe/         dispatch and combine of MoE layers: copies, bytes, messages, DeepEP's buffers
 //   rdma_paths.h   TCP, staged RDMA, GPUDirect RDMA: copies, host memory, ceilings
 //   rdma.h         timers and states of queue pairs
 //   island.h       what the capacity of an island allows; fit.h, shape.h, paired.h: from measured
@@ -33,6 +34,10 @@
 #include "model/ledger.h"
 #include "model/machine_fabric.h"
 #include "model/merge.h"
+#include "model/moe/deepep.h"
+#include "model/moe/issue.h"
+#include "model/moe/layer.h"
+#include "model/moe/stacks.h"
 #include "model/paired.h"
 #include "model/protocol.h"
 #include "model/rdma.h"

@@ -1,0 +1,104 @@
+#include "cli/moe_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "catalog/machine_figures.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::input_error;
+
+model::MoeFormat format_of(const std::string& name) {
+  return name == "fp8" ? model::MoeFormat::kFp8 : model::MoeFormat::kBf16;
+}
+
+}  // namespace
+
+void MoeRequest::add_to(CLI::App& app) {
+  const auto number = [&app](const char* flag, auto& target, const char* help) {
+    return app.add_option(flag, target, help)->type_name("N");
+  };
+  number("--hidden", layer_.hidden, "hidden size of the model: values per token")->required();
+  number("--topk", layer_.topk, "experts per token")->required();
+  number("--experts", layer_.experts,
+         "experts of the layer (default: 256, or the next multiple of the ranks)");
+  number("--nodes", layer_.nodes, "nodes that hold the experts")->required();
+  number("--gpus-per-node", ranks_per_node_, "ranks on each of them (default: the machine's)");
+  tokens_option_ =
+      number("--tokens", layer_.tokens,
+             "tokens per rank: 4096 in prefill, 128 in decode (or those of --routing)");
+  number("--group-limit", layer_.group_limit, "nodes that one token may go to (group routing)");
+  add_choice(app, "--dispatch", dispatch_, "what a dispatched value is (default: fp8)",
+             {"fp8", "bf16"});
+  add_choice(app, "--combine", combine_, "what comes back (default: bf16)", {"bf16", "fp8"});
+  nic_option_ = add_bandwidth(app, "--nic", links_.nic, "NIC of one rank, one direction");
+  nvlink_option_ = add_bandwidth(app, "--nvlink", links_.nvlink, "NVLink of one rank, likewise");
+  alpha_option_ = add_duration(app, "--alpha", links_.alpha,
+                               "fixed cost of one dispatch or combine (default: 0)");
+  app.add_option("--machine", machine_, "NIC, NVLink and GPUs per node of the catalog instead")
+      ->type_name("NAME");
+  catalog_.add_to(app);
+}
+
+core::Result<bool> MoeRequest::take_machine(MoeQuestion& question) {
+  const auto catalog = catalog_.load();
+  if (!catalog) return catalog.error();
+  const auto machine = (*catalog)->machine(machine_);
+  if (!machine) return machine.error();
+  // The bytes that stay inside are those of an NVLink domain, of one tray or many.
+  const int most = (*machine)->gpus * catalog::trays_of_domain(**machine);
+  const int ranks = ranks_per_node_.value_or(most);
+  if (ranks < 1 || ranks > most)
+    return input_error(fmt::format("--gpus-per-node {} is outside 1 to the {} of {}", ranks, most,
+                                   (*machine)->name));
+  question.layer.ranks_per_node = ranks;
+  if (nic_option_->count() == 0)
+    question.links.nic = ranks <= (*machine)->gpus ? catalog::network_out(**machine, ranks).per_rank
+                                                   : catalog::nic_share(**machine).value;
+  if (nvlink_option_->count() == 0)
+    if (const auto rates = catalog::inside_rates(**machine, std::min(ranks, (*machine)->gpus)))
+      question.links.nvlink = rates->all_peers;
+  question.basis = core::Basis::kCatalog;
+  question.source = (*machine)->name;
+  return true;
+}
+
+core::Result<bool> MoeRequest::take_links(MoeQuestion& question) const {
+  const model::MoeLayer& layer = question.layer;
+  if (layer.nodes > 1 && question.links.nic.in_bytes_per_second() <= 0)
+    return input_error(fmt::format("{} nodes need the rate of a NIC", layer.nodes),
+                       "give --nic 400Gb/s, or --machine NAME");
+  if (layer.ranks_per_node > 1 && question.links.nvlink.in_bytes_per_second() <= 0)
+    return input_error(
+        fmt::format("{} GPUs per node need the rate of NVLink", layer.ranks_per_node),
+        "give --nvlink 450GB/s, or --machine NAME");
+  return true;
+}
+
+core::Result<MoeQuestion> MoeRequest::question(bool needs_tokens) {
+  if (needs_tokens && tokens_option_->count() == 0)
+    return input_error("calc moe needs the tokens of a rank",
+                       "--tokens 4096 in prefill, 128 in decode, or --routing FILE");
+  MoeQuestion question{.layer = layer_, .links = links_, .source = "given on the command line"};
+  question.layer.dispatch = format_of(dispatch_);
+  question.layer.combine = format_of(combine_);
+  question.layer.ranks_per_node = ranks_per_node_.value_or(8);
+  question.has_alpha = alpha_option_->count() > 0;
+  question.has_experts = layer_.experts != 0;
+  if (!machine_.empty())
+    if (const auto taken = take_machine(question); !taken) return taken.error();
+  if (!question.has_experts)
+    question.layer.experts =
+        model::usual_experts(std::int64_t{question.layer.nodes} * question.layer.ranks_per_node);
+  MoeQuestion checked_question = question;
+  if (tokens_option_->count() == 0) checked_question.layer.tokens = 1;
+  if (const auto checked = model::check_moe(checked_question.layer); !checked)
+    return checked.error();
+  if (const auto taken = take_links(question); !taken) return taken.error();
+  return question;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,46 @@
+// What `calc moe` was asked for: the layer, its links, and who says so.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/catalog_option.h"
+#include "cli/shell.h"
+#include "model/moe/layer.h"
+
+namespace comm_probe::cli {
+
+struct MoeQuestion {
+  model::MoeLayer layer = {};
+  model::MoeLinks links = {};
+  bool has_alpha = false;  // given; else zero
+  bool has_experts = false;
+  core::Basis basis = core::Basis::kAssumed;
+  std::string source = {};  // of the links
+};
+
+class MoeRequest {
+ public:
+  void add_to(CLI::App& app);
+  // Tokens may be left open (0) where a routing file says how many.
+  core::Result<MoeQuestion> question(bool needs_tokens);
+  CatalogOption& catalog() { return catalog_; }
+
+ private:
+  core::Result<bool> take_machine(MoeQuestion& question);
+  core::Result<bool> take_links(MoeQuestion& question) const;
+
+  CatalogOption catalog_ = {};
+  model::MoeLayer layer_ = {};
+  model::MoeLinks links_ = {};
+  std::string machine_ = {};
+  std::string dispatch_ = "fp8";
+  std::string combine_ = "bf16";
+  std::optional<int> ranks_per_node_ = {};
+  CLI::Option* nic_option_ = nullptr;
+  CLI::Option* nvlink_option_ = nullptr;
+  CLI::Option* alpha_option_ = nullptr;
+  CLI::Option* tokens_option_ = nullptr;
+};
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,37 @@
+// `calc moe` for people and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/moe_request.h"
+#include "core/document.h"
+#include "model/moe/issue.h"
+
+namespace comm_probe::cli {
+
+// Everything that is priced of one layer.
+struct MoeLedger {
+  MoeQuestion question = {};
+  // By scheme, each by independent draws, then by distinct experts.
+  struct Scheme {
+    model::MoePrice independent = {};
+    model::MoePrice distinct = {};
+  };
+  std::vector<Scheme> schemes = {};
+  model::LowLatencyPrice low_latency = {};
+};
+MoeLedger price_ledger(const MoeQuestion& question);
+
+core::Json moe_json(const MoeLedger& ledger);
+std::string moe_sentence(const MoeLedger& ledger);
+std::vector<core::Block> moe_blocks(const MoeLedger& ledger);
+std::vector<core::Block> moe_details();
+
+// Messages per us so that dispatch is posted in the time that its bytes take.
+double needed_rate(const MoeLedger& ledger);
+
+// "group of 4"
+std::string scheme_text(const model::MoeLayer& layer, model::MoeScheme scheme);
+
+}  // namespace comm_probe::cli

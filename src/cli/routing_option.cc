@@ -1,0 +1,87 @@
+#include "cli/routing_option.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/units.h"
+#include "model/moe/skew.h"
+#include "serving/readers/routing_file.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::input_error;
+
+constexpr std::string_view kZipf = "zipf:";
+
+core::Result<double> parse_skew(const std::string& text) {
+  double skew = 0;
+  const char* begin = text.data() + std::min(kZipf.size(), text.size());
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), skew);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  if (!text.starts_with(kZipf) || !is_number || !(skew >= 0 && skew <= model::kMostSkew))
+    return input_error(
+        fmt::format("'{}' is no skew", text),
+        fmt::format("expected zipf:S with S from 0 (all experts alike) to {}", model::kMostSkew));
+  return skew;
+}
+
+}  // namespace
+
+void RoutingOption::add_to(CLI::App& app) {
+  auto* file = app.add_option("--routing", file_,
+                              "experts that the tokens picked (.npy, .csv, int32), or zipf:S");
+  file->type_name("FILE");
+  app.add_option("--skew", skew_, "draw them instead: zipf:S, S = 0 all alike, 1.2 is skewed")
+      ->type_name("zipf:S")
+      ->excludes(file);
+  app.add_option("--seed", seed_, "of what is drawn")->capture_default_str()->type_name("N");
+}
+
+bool RoutingOption::reads_file() const { return !file_.empty() && !file_.starts_with(kZipf); }
+
+core::Result<ChosenRouting> RoutingOption::load(model::MoeLayer& layer) const {
+  if (file_.starts_with(kZipf)) return draw(layer, file_);
+  return file_.empty() ? draw(layer, skew_) : read(layer);
+}
+
+core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer) const {
+  auto input = core::Input::open(file_);
+  if (!input) return input.error();
+  auto routing = serving::read_routing(*input, {layer.topk, layer.experts});
+  if (!routing) return routing.error();
+  const std::int64_t per_rank = routing->tokens() / layer.ranks();
+  if (routing->tokens() < layer.ranks())
+    return input_error(fmt::format("{} holds {} tokens, fewer than the {} ranks", input->name(),
+                                   routing->tokens(), layer.ranks()),
+                       "it must hold those of all ranks, one rank after the other");
+  if (layer.tokens != 0 && layer.tokens != per_rank)
+    return input_error(
+        fmt::format("{} holds {} tokens, {} for each of {} ranks, not {}", input->name(),
+                    routing->tokens(), per_rank, layer.ranks(), layer.tokens),
+        "leave --tokens out");
+  layer.tokens = per_rank;
+  return ChosenRouting{std::move(routing).value(), input->name(), core::Basis::kRead,
+                       core::InputRecord{file_, "moe-routing"}};
+}
+
+core::Result<ChosenRouting> RoutingOption::draw(const model::MoeLayer& layer,
+                                                const std::string& skew) const {
+  const auto exponent = parse_skew(skew);
+  if (!exponent) return exponent.error();
+  const std::int64_t tokens = layer.tokens * layer.ranks();
+  if (layer.tokens < 1)
+    return input_error("no tokens to draw for", "give --tokens, those of one rank");
+  if (tokens > serving::kMostPicks / layer.topk)
+    return input_error(fmt::format("{} tokens on each of {} ranks with {} experts are more than {} "
+                                   "picks",
+                                   layer.tokens, layer.ranks(), layer.topk, serving::kMostPicks),
+                       "draw for fewer tokens");
+  return ChosenRouting{model::draw_routing({tokens, layer.topk, layer.experts, layer.nodes,
+                                            layer.group_limit, *exponent, seed_}),
+                       fmt::format("drawn: {}, seed {}", skew, seed_), core::Basis::kComputed,
+                       std::nullopt};
+}
+
+}  // namespace comm_probe::cli

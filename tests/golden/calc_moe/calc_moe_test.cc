@@ -1,0 +1,94 @@
+// `calc moe` as a user sees it: JSON fields, text, bad usage.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> kPrefill = {
+    "calc",    "moe",     "--hidden",        "7168",    "--topk",        "8",
+    "--nodes", "8",       "--gpus-per-node", "8",       "--tokens",      "4096",
+    "--nic",   "400Gb/s", "--nvlink",        "450GB/s", "--group-limit", "4"};
+
+std::vector<std::string> with(std::vector<std::string> arguments, std::vector<std::string> more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json result_of(const std::vector<std::string>& arguments) {
+  const auto run = test::run_binary(with(arguments, {"--json"}));
+  EXPECT_EQ(run.status, 0) << run;
+  return json::parse(run.out, nullptr, false)["result"];
+}
+
+TEST(CalcMoe, PrefillOfEightNodes) {
+  const json result = result_of(kPrefill);
+  ASSERT_EQ(result["schemes"].size(), 3u);
+  const std::pair<double, double> wanted[] = {
+      {7.0, 12459.70}, {4.594738, 8178.44}, {3.149605, 5606.16}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(result["schemes"][i]["copies_nic"], wanted[i].first, 1e-6);
+    EXPECT_NEAR(result["schemes"][i]["time_us"], wanted[i].second, 0.01);
+    EXPECT_EQ(result["schemes"][i]["dispatch"]["limited_by"], "nic");
+  }
+  EXPECT_NEAR(result["schemes"][1]["distinct_draw"]["copies_nic"], 4.6328, 5e-5);
+  EXPECT_EQ(result["bytes_per_token"]["dispatch"], 59136);
+  EXPECT_EQ(result["bytes_per_token"]["combine"], 114688);
+  EXPECT_EQ(result["flows"]["all"], 4032);
+  EXPECT_EQ(result["deepep"]["normal"]["channels"], 10);
+  EXPECT_EQ(result["vllm"][0]["name"], "allgather_reducescatter");
+  EXPECT_NEAR(result["megatron"][0]["bytes_per_rank"], 3699e6, 1e6);
+}
+
+TEST(CalcMoe, DecodeOverAMachineOfTheCatalog) {
+  const json result = result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8",
+                                 "--machine", "dgx-h100", "--tokens", "128", "--alpha", "20us"});
+  EXPECT_EQ(result["links"]["nic_GBps"], 50.0);
+  EXPECT_EQ(result["links"]["nvlink_GBps"], 450.0);
+  EXPECT_EQ(result["layer"]["gpus_per_node"], 8);
+  EXPECT_NEAR(result["schemes"][0]["time_us"], 429.37, 0.01);  // golden G8-21
+  EXPECT_EQ(result["messages"]["per_rank"], 1024);
+  EXPECT_EQ(result["messages"]["remote"], 896);
+  EXPECT_NEAR(result["messages"]["posters"][0]["time_us"][0], 298.7, 0.05);
+}
+
+TEST(CalcMoe, TextFitsAHundredColumns) {
+  for (const auto& more : {std::vector<std::string>{}, std::vector<std::string>{"--explain"}}) {
+    const auto run = test::run_binary(with(kPrefill, more));
+    EXPECT_EQ(run.status, 0) << run;
+    std::size_t start = 0;
+    for (std::size_t end; (end = run.out.find('\n', start)) != std::string::npos; start = end + 1)
+      EXPECT_LE(end - start, 100u) << run.out.substr(start, end - start);
+  }
+}
+
+TEST(CalcMoe, BadUsageIsOneLine) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--experts", "100"}, "do not divide over 64 ranks"},
+      {{"--group-limit", "9"}, "outside 1 to 8 nodes"},
+      {{"--topk", "300"}, "wants 300 different experts"},
+      {{"--tokens", "0"}, "number of tokens 0"},
+      {{"--dispatch", "int4"}, "expected fp8|bf16"},
+      {{"--nodes", "99999999999"}, "--nodes"}};
+  for (const auto& [arguments, message] : cases) {
+    std::vector<std::string> all = kPrefill;
+    const auto at = std::find(all.begin(), all.end(), arguments[0]);
+    if (at != all.end()) all.erase(at, at + 2);
+    const auto run = test::run_binary(with(all, arguments));
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_NE(run.err.find(message), std::string::npos) << run;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run;
+  }
+  const auto no_nic = test::run_binary({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes",
+                                        "8", "--tokens", "128", "--nvlink", "450GB/s"});
+  EXPECT_EQ(no_nic.status, 2) << no_nic;
+  EXPECT_NE(no_nic.err.find("--nic"), std::string::npos) << no_nic;
+}
+
+}  // namespace
+}  // namespace comm_probe
