@@ -23,7 +23,7 @@ constexpr int kMostRanksOfMatrix = 128;
 constexpr std::size_t kHottestShown = 5;
 
 RoutedLedger::Placed placed(const MoeQuestion& question, const model::Routing& routing,
-                            const model::Placement& placement) {
+                            const model::ExpertPlacement& placement) {
   const model::MoeLayer& layer = question.layer;
   RoutedLedger::Placed result;
   result.traffic = model::route(routing, placement, {layer.nodes, layer.ranks_per_node},

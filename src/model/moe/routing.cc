@@ -17,7 +17,7 @@ struct Row {
 
 class Router {
  public:
-  Router(const Routing& routing, const Placement& placement, const RoutedPlaces& places)
+  Router(const Routing& routing, const ExpertPlacement& placement, const RoutedPlaces& places)
       : routing_(routing), placement_(placement), places_(places) {
     row_.pairs.resize(static_cast<std::size_t>(places.ranks()));
     row_.distinct.resize(row_.pairs.size());
@@ -100,7 +100,7 @@ class Router {
   }
 
   const Routing& routing_;
-  const Placement& placement_;
+  const ExpertPlacement& placement_;
   const RoutedPlaces& places_;
   Row row_ = {};
   std::vector<std::int64_t> seen_rank_ = {};  // the last token that went there
@@ -128,8 +128,8 @@ std::vector<int> copies_of(const std::vector<std::uint64_t>& load, std::int64_t 
 
 }  // namespace
 
-Placement equal_shares(int experts, int ranks) {
-  Placement placement;
+ExpertPlacement equal_shares(int experts, int ranks) {
+  ExpertPlacement placement;
   placement.first.resize(static_cast<std::size_t>(experts) + 1);
   std::iota(placement.first.begin(), placement.first.end(), 0U);
   for (int expert = 0; expert < experts; ++expert)
@@ -137,7 +137,7 @@ Placement equal_shares(int experts, int ranks) {
   return placement;
 }
 
-Placement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, int slots) {
+ExpertPlacement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, int slots) {
   COMM_PROBE_CHECK(std::int64_t{ranks} * slots >= static_cast<std::int64_t>(load.size()),
                    "more experts than slots");
   const std::vector<int> copies = copies_of(load, std::int64_t{ranks} * slots);
@@ -162,7 +162,7 @@ Placement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, 
     holders[item.expert].push_back(rank);
     if (++taken[static_cast<std::size_t>(rank)] < slots) lightest.emplace(sum + item.load, rank);
   }
-  Placement placement;
+  ExpertPlacement placement;
   for (const std::vector<int>& held : holders) {
     placement.first.push_back(static_cast<std::uint32_t>(placement.ranks.size()));
     placement.ranks.insert(placement.ranks.end(), held.begin(), held.end());
@@ -171,8 +171,8 @@ Placement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, 
   return placement;
 }
 
-RoutedTraffic route(const Routing& routing, const Placement& placement, const RoutedPlaces& places,
-                    bool with_matrix) {
+RoutedTraffic route(const Routing& routing, const ExpertPlacement& placement,
+                    const RoutedPlaces& places, bool with_matrix) {
   return Router(routing, placement, places).run(with_matrix);
 }
 

@@ -1,6 +1,6 @@
 // Which rank sends what to which when the routing is known: every token of a step with the experts
 // it picked. Tokens stand in the order of their ranks, in equal shares; expert e lives where a
-// Placement says, without one in equal shares of E / R in order.
+// ExpertPlacement says, without one in equal shares of E / R in order.
 //   flat    every (token, expert) pair crosses from the token's rank to the expert's
 //   dedup   once per node to the rank of the same index there, from there to each rank that holds
 //           one of its experts
@@ -29,7 +29,7 @@ struct Routing {
 };
 
 // The ranks that hold each expert; a token goes to one of them, in turn.
-struct Placement {
+struct ExpertPlacement {
   std::vector<std::uint32_t> first = {};  // by expert: where its ranks begin in `ranks`; one more
   std::vector<int> ranks = {};
   int rank_of(std::uint16_t expert, std::int64_t token) const {
@@ -37,10 +37,10 @@ struct Placement {
     return ranks[begin + (count == 1 ? 0 : static_cast<std::uint32_t>(token) % count)];
   }
 };
-Placement equal_shares(int experts, int ranks);
+ExpertPlacement equal_shares(int experts, int ranks);
 // `slots` per rank: the experts with the most load per copy get the slots that are left over, then
 // the heaviest copies go to the least loaded ranks. At least as many slots as experts.
-Placement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, int slots);
+ExpertPlacement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, int slots);
 
 // Copies that pass one rank, by link and direction.
 struct LaneCopies {
@@ -72,8 +72,8 @@ struct RoutedPlaces {
   int ranks() const { return nodes * ranks_per_node; }
 };
 // The experts of `routing` divide over the ranks of the placement.
-RoutedTraffic route(const Routing& routing, const Placement& placement, const RoutedPlaces& places,
-                    bool with_matrix = false);
+RoutedTraffic route(const Routing& routing, const ExpertPlacement& placement,
+                    const RoutedPlaces& places, bool with_matrix = false);
 
 // Dispatch and combine as the slowest rank sees them; combine is dispatch turned round.
 struct RoutedPrice {

@@ -39,7 +39,7 @@ struct Case {
 class MoeRoutingDrawn : public testing::TestWithParam<Case> {};
 
 // The same counts, slowly, straight from the rules.
-std::vector<RankTraffic> counted(const Routing& routing, const Placement& placement,
+std::vector<RankTraffic> counted(const Routing& routing, const ExpertPlacement& placement,
                                  const RoutedPlaces& places) {
   std::vector<RankTraffic> ranks(static_cast<std::size_t>(places.ranks()));
   const int g = places.ranks_per_node;
@@ -83,11 +83,11 @@ TEST_P(MoeRoutingDrawn, IsWhatAPlainCountSays) {
   Routing routing = draw_routing(draw);
   routing.picks[3] = kNoExpert;
   const RoutedPlaces places = {draw.nodes, ranks_per_node};
-  const Placement plain = equal_shares(draw.experts, places.ranks());
+  const ExpertPlacement plain = equal_shares(draw.experts, places.ranks());
   const RoutedTraffic traffic = route(routing, plain, places);
-  const Placement spread =
+  const ExpertPlacement spread =
       balanced_placement(traffic.load, places.ranks(), draw.experts / places.ranks() + 1);
-  for (const Placement* placement : {&plain, &spread}) {
+  for (const ExpertPlacement* placement : {&plain, &spread}) {
     const RoutedTraffic fast = route(routing, *placement, places);
     const auto slow = counted(routing, *placement, places);
     for (std::size_t rank = 0; rank < slow.size(); ++rank) {
@@ -166,7 +166,7 @@ TEST(MoeRoutingDraw, OnePickFollowsTheWeights) {
 
 TEST(MoePlacement, SpareSlotsGoToTheHeaviestExperts) {
   // 4 experts on 2 ranks with 3 slots: the two more go to the expert with 60 of 90 pairs
-  const Placement placement = balanced_placement({60, 10, 10, 10}, 2, 3);
+  const ExpertPlacement placement = balanced_placement({60, 10, 10, 10}, 2, 3);
   EXPECT_EQ(placement.first[1] - placement.first[0], 3u);
   ASSERT_EQ(placement.ranks.size(), 6u);
   std::map<int, int> held;
