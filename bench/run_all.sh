@@ -20,6 +20,7 @@ run "$build/bench/bench_doctor" "$build/comm-probe" ../shared
 run "$build/bench/bench_topology_paths"
 run "$build/bench/bench_topology_live"
 run "$build/bench/bench_moe_routing"
+run "$build/bench/bench_moe_all_to_all"
 run "$build/bench/bench_plan" ../shared
 run "$build/bench/bench_oracle_score" ../shared
 

@@ -7,6 +7,7 @@
 
 #include "cli/bench_choices.h"
 #include "cli/bench_request.h"
+#include "cli/bench_routed.h"
 #include "cli/bench_view.h"
 #include "cli/fit_view.h"
 #include "cli/interrupt.h"
@@ -127,11 +128,12 @@ int failed(const Shell& shell, const core::Error& error) {
   return shell.fail(error);
 }
 
-int bench(const Shell& shell, const BenchRequest& request) {
+int bench(const Shell& shell, const BenchRequest& request, RoutedRequest& routed) {
   const auto engine = request.engine();
   if (!engine) return failed(shell, engine.error());
   const auto plan = request.plan(**engine);
   if (!plan) return failed(shell, plan.error());
+  if (routed.is_given()) return bench_routed(shell, routed, **engine, *plan);
   auto run = measured(shell, **engine, *plan);
   shell.end_progress();
   if (!run) return failed(shell, run.error());
@@ -146,15 +148,20 @@ void add_bench(CLI::App& root, Shell& shell) {
   CLI::App* app =
       root.add_subcommand("bench", "measure a collective, as nccl-tests does")->group("Measure");
   auto request = std::make_shared<BenchRequest>();
+  auto routed = std::make_shared<RoutedRequest>();
   request->add_to(*app);
+  routed->add_to(*app);
   app->footer(
       "Example:\n  comm-probe bench all_reduce -b 8 -e 64M -f 2 --ranks 2\n"
       "  -> the table of nccl-tests, a fit of alpha and beta, and what is wrong\n"
       "  mpirun -np 2 comm-probe bench all_reduce --backend mpi --algo ring\n"
-      "  -> also what a message costs inside a host and between hosts");
+      "  -> also what a message costs inside a host and between hosts\n"
+      "  comm-probe bench all_to_all --ranks 4 --ranks-per-node 2 --routing zipf:1 --nic 1GB/s\n"
+      "  -> dispatch and combine of a MoE layer, flat and with dedup, predicted beside measured");
   shell.add_common_flags(*app);
-  app->callback(
-      [&shell, request] { shell.run([&shell, request] { return bench(shell, *request); }); });
+  app->callback([&shell, request, routed] {
+    shell.run([&shell, request, routed] { return bench(shell, *request, *routed); });
+  });
 }
 
 }  // namespace comm_probe::cli

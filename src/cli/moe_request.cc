@@ -21,11 +21,11 @@ void MoeRequest::add_to(CLI::App& app) {
   const auto number = [&app](const char* flag, auto& target, const char* help) {
     return app.add_option(flag, target, help)->type_name("N");
   };
-  number("--hidden", layer_.hidden, "hidden size of the model: values per token")->required();
-  number("--topk", layer_.topk, "experts per token")->required();
+  number("--hidden", layer_.hidden, "hidden size of the model: values per token");
+  number("--topk", layer_.topk, "experts per token");
   number("--experts", layer_.experts,
          "experts of the layer (default: 256, or the next multiple of the ranks)");
-  number("--nodes", layer_.nodes, "nodes that hold the experts")->required();
+  number("--nodes", layer_.nodes, "nodes that hold the experts");
   number("--gpus-per-node", ranks_per_node_, "ranks on each of them (default: the machine's)");
   tokens_option_ =
       number("--tokens", layer_.tokens,
@@ -79,6 +79,11 @@ core::Result<bool> MoeRequest::take_links(MoeQuestion& question) const {
 }
 
 core::Result<MoeQuestion> MoeRequest::question(bool needs_tokens) {
+  for (const auto& [flag, value] :
+       {std::pair{"--hidden", layer_.hidden}, {"--topk", layer_.topk}, {"--nodes", layer_.nodes}})
+    if (value == 0)
+      return input_error(fmt::format("{} is required, and more than 0", flag),
+                         "`comm-probe calc moe --help` has examples");
   if (needs_tokens && tokens_option_->count() == 0)
     return input_error("calc moe needs the tokens of a rank",
                        "--tokens 4096 in prefill, 128 in decode, or --routing FILE");

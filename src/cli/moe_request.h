@@ -31,7 +31,7 @@ class MoeRequest {
   core::Result<bool> take_links(MoeQuestion& question) const;
 
   CatalogOption catalog_ = {};
-  model::MoeLayer layer_ = {};
+  model::MoeLayer layer_ = {.nodes = 0};
   model::MoeLinks links_ = {};
   std::string machine_ = {};
   std::string dispatch_ = "fp8";

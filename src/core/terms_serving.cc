@@ -19,19 +19,41 @@ constexpr std::array kTerms = {
               "The all_to_all that sends each token to the GPUs of its experts. Who gets how much "
               "is known only at run time, and the fullest rank sets the pace.",
               "hidden 7168, top-8, FP8: 59.1 KB per token", "golden G8-03",
-              "comm-probe calc all_to_all -n 64 -s 64MiB --alpha 10us --beta 50GB/s"},
+              "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
+              "4096"},
     TermEntry{
         "MoE combine",
         "The all_to_all that brings the experts' results back and adds them: dispatch "
         "turned round, usually in BF16 and so twice the bytes. It ends the layer, so its slowest "
         "message is waited for.",
         "hidden 7168, top-8, BF16: 114.7 KB per token", "golden G8-04",
-        "comm-probe calc all_to_all -n 64 -s 64MiB --alpha 10us --beta 50GB/s"},
+        "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens 128"},
     TermEntry{"dedup",
               "A token that several experts of one node want crosses the network once and is "
               "copied there over NVLink. It pays for few nodes and many experts per token.",
               "top-8 on 8 nodes: 4.59 copies on the NIC instead of 7", "golden G8-06, G8-07",
-              "comm-probe explain \"MoE dispatch\""},
+              "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
+              "4096"},
+    TermEntry{
+        "group-limited routing",
+        "The router may spread a token over M nodes at most. Where dedup alone no longer helps "
+        "(many nodes), this bounds the copies on the NIC.",
+        "top-8 on 8 nodes, M = 4: 3.15 copies on the NIC instead of 4.59", "golden G8-08",
+        "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
+        "4096 --group-limit 4"},
+    TermEntry{"logical bandwidth",
+              "What tests of MoE kernels print: it counts every token, also those that stay on the "
+              "node, so it can pass the NIC's rate. On the wire is (1 - 1/N) of it.",
+              "DeepEP EP16: 43 GB/s printed are 21.5 GB/s on the NIC", "docs/measured/deepep.md",
+              "comm-probe calc moe --published"},
+    TermEntry{"EPLB",
+              "Expert parallel load balancer: copies the hottest experts to other ranks and moves "
+              "the rest so that ranks get alike much. The slowest rank sets the time of a MoE "
+              "layer; balancedness b (mean over most) makes it 1/b of the mean.",
+              "vLLM: window 1000 steps, every 3000; none redundant by default",
+              "vLLM --enable-eplb",
+              "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
+              "4096 --skew zipf:1.2"},
     TermEntry{"KV transfer",
               "Moving the attention cache of a request from a prefill to a decode machine: "
               "point to point, large, between changing partners. One-sided RDMA on memory that "

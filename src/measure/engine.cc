@@ -8,7 +8,9 @@
 #include "core/crew.h"
 #include "core/host.h"
 #include "measure/engines/cuda/all_reduce.h"
+#include "measure/engines/local/routed.h"
 #include "measure/engines/mpi/engine.h"
+#include "measure/engines/mpi/routed.h"
 #include "measure/engines/nccl/engine.h"
 #include "measure/engines/ucx/engine.h"
 #include "measure/local_ledger.h"
@@ -38,8 +40,15 @@ core::Result<bool> check_started_alone(const Plan& plan) {
 
 const std::vector<Engine>& engines() {
   static const std::vector<Engine> all = {
-      {"local", "processes of this machine over shared memory", always_there, ranks_for_cores,
-       local_algorithms, check_started_alone, run_by_ledger},
+      {"local",
+       "processes of this machine over shared memory",
+       always_there,
+       ranks_for_cores,
+       local_algorithms,
+       check_started_alone,
+       run_by_ledger,
+       {},
+       run_local_routed},
       {"mpi",
        "the ranks of mpirun, by the library or --algo over its messages",
        mpi::missing,
@@ -47,7 +56,8 @@ const std::vector<Engine>& engines() {
        mpi::algorithms,
        mpi::check,
        mpi::run,
-       {.timeout = true}},
+       {.timeout = true},
+       mpi::run_routed},
       {"ucx",
        "send_recv as one-sided put or get (--verb) of two processes",
        ucx::missing,

@@ -14,6 +14,7 @@
 
 #include "core/result.h"
 #include "measure/measure.h"
+#include "measure/routed/routed.h"
 
 namespace comm_probe::measure {
 
@@ -44,6 +45,8 @@ struct Engine {
   core::Result<bool> (*check)(const Plan& plan);
   core::Result<Run> (*run)(const Plan& plan, const Progress& progress);
   Takes takes = {};
+  // all_to_all with the sizes of a routing; null where it cannot.
+  core::Result<RoutedRun> (*run_routed)(const RoutedPlan& plan, const Progress& progress) = nullptr;
 };
 
 const std::vector<Engine>& engines();

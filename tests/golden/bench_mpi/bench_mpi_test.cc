@@ -140,6 +140,21 @@ TEST_F(BenchMpi, ForgottenBackendIsSaidOnce) {
   EXPECT_NE(run.err.find("--backend mpi measures between them"), std::string::npos) << run;
 }
 
+TEST_F(BenchMpi, ARoutingComesBackWhole) {
+  const auto run = run_ranks(4,
+                             "all_to_all --backend mpi --ranks-per-node 2 --routing zipf:1 "
+                             "--tokens 8 --hidden 256 --topk 4 --experts 32 -n 2 --json");
+  ASSERT_EQ(run.status, 0) << run;
+  const nlohmann::json result = nlohmann::json::parse(run.out, nullptr, false)["result"];
+  ASSERT_EQ(result["rows"].size(), 2u) << run;
+  for (const auto& row : result["rows"]) {
+    EXPECT_EQ(row["picks_returned"], 2 * 4 * 8 * 4) << run;
+    EXPECT_EQ(row["picks_missing"], 0) << run;
+    EXPECT_EQ(row["tokens_twice"], 0) << run;
+    EXPECT_EQ(row["wrong"], 0) << run;
+  }
+}
+
 // A rank that is stopped: MPI would wait for it without end.
 TEST_F(BenchMpi, RankThatStandsStillEndsAllOfThem) {
   const BinaryRun run = run_mpirun(

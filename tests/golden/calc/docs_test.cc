@@ -1,4 +1,5 @@
-// docs/calc.md shows what the program prints: every command in it is run again.
+// docs/calc.md, moe.md and measured/deepep.md show what the program prints: every command in them
+// is run again.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,15 +30,19 @@ std::vector<Shown> shown_in(const std::string& path) {
   return all;
 }
 
-TEST(CalcDocs, ShowWhatTheProgramPrints) {
-  const auto all = shown_in(COMM_PROBE_SOURCE_DIR "/docs/calc.md");
-  EXPECT_GE(all.size(), 8u);
+void expect_printed(const std::string& page, std::size_t least) {
+  const auto all = shown_in(COMM_PROBE_SOURCE_DIR "/docs/" + page);
+  EXPECT_GE(all.size(), least) << page;
   for (const Shown& one : all) {
     const auto run = test::run_shell(one.command);
     EXPECT_EQ(run.status, 0) << run;
     EXPECT_EQ(run.out, one.output) << one.command;
   }
 }
+
+TEST(CalcDocs, ShowWhatTheProgramPrints) { expect_printed("calc.md", 8); }
+TEST(CalcDocs, MoeShowsWhatTheProgramPrints) { expect_printed("moe.md", 3); }
+TEST(CalcDocs, PublishedTablesAreWhatTheProgramPrints) { expect_printed("measured/deepep.md", 1); }
 
 }  // namespace
 }  // namespace comm_probe

@@ -1,0 +1,78 @@
+#include "diagnose/bench_routed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::format_duration;
+using measure::RoutedRow;
+using measure::RoutedRun;
+
+core::Finding wrong_finding(const RoutedRow& row) {
+  const measure::RoutedCheck& check = row.check;
+  core::Finding finding = core::make_finding(
+      "bench.wrong-results",
+      fmt::format("{}: {} picks did not come back, {} tokens came back twice, {} values are wrong",
+                  scheme_name(row.scheme), check.missing, check.twice, check.wrong));
+  finding.confidence = core::Confidence::kCertain;
+  return finding;
+}
+
+// Which is faster, or neither.
+std::string faster(core::Duration flat, core::Duration dedup) {
+  const double larger = std::max(flat.in_us(), dedup.in_us());
+  if (std::abs(flat.in_us() - dedup.in_us()) <= kSameTime * larger) return "neither";
+  return flat < dedup ? "flat" : "dedup";
+}
+
+core::Finding order_finding(const RoutedRow& flat, const RoutedRow& dedup,
+                            const std::string& predicted, const std::string& measured) {
+  core::Finding finding =
+      core::make_finding("bench.off-prediction",
+                         fmt::format("{} was predicted to be faster, {} was", predicted, measured));
+  for (const RoutedRow* row : {&flat, &dedup})
+    finding.evidence.push_back(
+        {scheme_name(row->scheme),
+         {},
+         fmt::format("predicted {}, measured {}", format_duration(row->predicted()),
+                     format_duration(row->time()))});
+  return finding;
+}
+
+std::string times_text(const RoutedRow& flat, const RoutedRow& dedup) {
+  return fmt::format("flat {} (predicted {}), dedup {} (predicted {})",
+                     format_duration(flat.time()), format_duration(flat.predicted()),
+                     format_duration(dedup.time()), format_duration(dedup.predicted()));
+}
+
+}  // namespace
+
+BenchJudgement judge_routed(const RoutedRun& run) {
+  BenchJudgement judgement;
+  for (const RoutedRow& row : run.rows)
+    if (!row.check.is_good()) judgement.findings.push_back(wrong_finding(row));
+  if (run.died) {
+    judgement.findings.push_back(death_finding(*run.died, run.died->sentence));
+    judgement.verdict = "the run was ended before it was finished";
+    return judgement;
+  }
+  if (run.rows.size() < 2) return judgement;
+  const RoutedRow &flat = run.rows[0], &dedup = run.rows[1];
+  const std::string predicted = faster(flat.predicted(), dedup.predicted());
+  const std::string measured = faster(flat.time(), dedup.time());
+  judgement.verdict = times_text(flat, dedup);
+  if (predicted == measured)
+    judgement.verdict += fmt::format(": {} is faster, as predicted", measured);
+  // without a limit both are what the cores make of it: no ledger to be held to
+  else if (run.is_limited && predicted != "neither" && measured != "neither")
+    judgement.findings.push_back(order_finding(flat, dedup, predicted, measured));
+  return judgement;
+}
+
+}  // namespace comm_probe::diagnose

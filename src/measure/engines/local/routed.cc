@@ -1,0 +1,259 @@
+#include "measure/engines/local/routed.h"
+
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "core/units.h"
+#include "measure/clock.h"
+#include "measure/engines/local/comm.h"
+#include "measure/engines/local/death.h"
+#include "measure/engines/local/token_bucket.h"
+#include "measure/free_memory.h"
+#include "measure/routed/cases.h"
+
+namespace comm_probe::measure {
+namespace local {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+std::int64_t now_ns() { return static_cast<std::int64_t>(now_seconds() * 1e9); }
+
+void sleep_until(std::int64_t ns) {
+  const timespec when = {static_cast<time_t>(ns / 1'000'000'000), ns % 1'000'000'000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
+}
+
+struct Nic {
+  TokenBucket out;
+  TokenBucket in;
+};
+
+// What one rank writes of its samples, read by the parent.
+struct SharedSamples {
+  std::atomic<std::uint32_t> finished;  // cases
+  std::uint64_t check[kRoutedCases][4];
+  RoutedSample samples[kRoutedCases][kMostRoutedBlocks];
+};
+
+// Where everything lies in the shared memory: NICs, samples, then the receive buffers of all ranks.
+class RoutedMemory {
+ public:
+  static core::Result<RoutedMemory> make(const RoutedCases& cases, int ranks) {
+    std::vector<std::array<std::size_t, 4>> at;
+    std::size_t end =
+        whole_pages(static_cast<std::size_t>(ranks) * (sizeof(Nic) + sizeof(SharedSamples)));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const SlotBytes bytes = slot_bytes(cases, rank);
+      at.emplace_back();
+      for (std::size_t slot = 0; slot < 4; ++slot) {
+        at.back()[slot] = end;
+        end += whole_pages(bytes.receive[slot]);
+      }
+    }
+    auto memory = SharedMemory::map(end, false);
+    if (!memory) return memory.error();
+    return RoutedMemory(std::move(*memory), std::move(at));
+  }
+  Nic& nic(int rank) const {
+    return reinterpret_cast<Nic*>(memory_.data())[static_cast<std::size_t>(rank)];
+  }
+  SharedSamples& samples(int rank) const {
+    return reinterpret_cast<SharedSamples*>(
+        memory_.data() + at_.size() * sizeof(Nic))[static_cast<std::size_t>(rank)];
+  }
+  std::byte* receive(int rank, int slot) const {
+    return memory_.data() + at_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(slot)];
+  }
+
+ private:
+  RoutedMemory(SharedMemory memory, std::vector<std::array<std::size_t, 4>> at)
+      : memory_(std::move(memory)), at_(std::move(at)) {}
+  SharedMemory memory_;
+  std::vector<std::array<std::size_t, 4>> at_;
+};
+
+class LocalTransport final : public RoutedTransport {
+ public:
+  LocalTransport(const RoutedPlan& plan, const RoutedMemory& memory, Comm& comm,
+                 std::vector<PrivateMemory> send)
+      : plan_(plan), memory_(memory), comm_(comm), send_(std::move(send)) {}
+
+  int rank() const override { return comm_.rank(); }
+  void barrier() override { comm_.barrier(); }
+  std::byte* send_buffer(int slot) override { return send_[static_cast<std::size_t>(slot)].data(); }
+  std::byte* receive_buffer(int slot) override { return memory_.receive(rank(), slot); }
+
+  void exchange(const StageBytes& stage, int slot, NicLimit limit) override {
+    limited_ = limit == NicLimit::kAsPlanned && plan_.nic.in_bytes_per_second() > 0;
+    list_parts(stage, slot);
+    const std::vector<Part> sent = parts_;
+    while (!parts_.empty()) round();
+    // the last chunks are through when their time has passed, at both ends
+    if (limited_) sleep_until(through_at(sent));
+    comm_.barrier();
+  }
+
+ private:
+  struct Part {
+    int to = 0;
+    const std::byte* from = nullptr;
+    std::byte* into = nullptr;
+    std::size_t left = 0;
+  };
+
+  // Beginning with the rank behind this one, so that not all write to the same one.
+  void list_parts(const StageBytes& stage, int slot) {
+    parts_.clear();
+    for (int i = 0; i < stage.ranks; ++i) {
+      const int to = (rank() + i) % stage.ranks;
+      const auto bytes = static_cast<std::size_t>(stage.at(rank(), to));
+      if (bytes == 0) continue;
+      parts_.push_back({to, send_buffer(slot) + stage.send_offset(rank(), to),
+                        memory_.receive(to, slot) + stage.receive_offset(rank(), to), bytes});
+    }
+  }
+
+  std::int64_t through_at(const std::vector<Part>& sent) const {
+    std::int64_t last = memory_.nic(rank()).out.ready_at();
+    for (const Part& part : sent)
+      if (plan_.shape.node_of(part.to) != plan_.shape.node_of(rank()))
+        last = std::max(last, memory_.nic(part.to).in.ready_at());
+    return last;
+  }
+
+  std::size_t chunk_bytes() const {
+    constexpr double kSeconds = 0.0005;  // of the rate
+    constexpr double kMost = 65536, kLeast = 4096;
+    return static_cast<std::size_t>(
+        std::clamp(plan_.nic.in_bytes_per_second() * kSeconds, kLeast, kMost));
+  }
+
+  // A chunk of every part that may go now; sleeps where none may.
+  void round() {
+    bool moved = false;
+    std::int64_t next = 0;
+    for (Part& part : parts_) {
+      const bool waits = limited_ && plan_.shape.node_of(part.to) != plan_.shape.node_of(rank());
+      const std::size_t bytes = std::min(part.left, waits ? chunk_bytes() : std::size_t{1} << 20);
+      if (waits && !may_go(part.to, bytes, next)) continue;
+      std::memcpy(part.into, part.from, bytes);
+      part.from += bytes;
+      part.into += bytes;
+      part.left -= bytes;
+      moved = true;
+    }
+    std::erase_if(parts_, [](const Part& part) { return part.left == 0; });
+    if (!moved && next > 0) sleep_until(next);
+  }
+
+  // Takes the bytes from both ends' buckets, or says when it is worth while to come again.
+  bool may_go(int to, std::size_t bytes, std::int64_t& next) {
+    const std::int64_t now = now_ns();
+    const auto cost = static_cast<std::int64_t>(static_cast<double>(bytes) * 1e9 /
+                                                plan_.nic.in_bytes_per_second());
+    TokenBucket& out = memory_.nic(rank()).out;
+    TokenBucket& in = memory_.nic(to).in;
+    if (out.ready_at() <= now && in.take(now, cost)) {
+      out.take(now, cost);  // only this rank takes from it
+      return true;
+    }
+    const std::int64_t when = std::max(out.ready_at(), in.ready_at());
+    next = next == 0 ? when : std::min(next, when);
+    return false;
+  }
+
+  const RoutedPlan& plan_;
+  const RoutedMemory& memory_;
+  Comm& comm_;
+  std::vector<PrivateMemory> send_;
+  std::vector<Part> parts_ = {};
+  bool limited_ = false;
+};
+
+// Exit status of a rank that could not get its buffers.
+constexpr int kNoMemory = 75;
+
+void run_rank(const RoutedPlan& plan, const RoutedCases& cases, const CommMemory& comm_memory,
+              const RoutedMemory& memory, int rank) {
+  const SlotBytes bytes = slot_bytes(cases, rank);
+  std::vector<PrivateMemory> send;
+  for (const std::size_t size : bytes.send) {
+    auto mapped = PrivateMemory::map(std::max<std::size_t>(size, 1));
+    if (!mapped) ::_exit(kNoMemory);
+    send.push_back(std::move(*mapped));
+  }
+  Comm comm(comm_memory, rank, local_cores());
+  LocalTransport transport(plan, memory, comm, std::move(send));
+  SharedSamples& shared = memory.samples(rank);
+  for (std::size_t at = 0; at < cases.size(); ++at) {
+    const RankRouted seen = measure_case(plan, cases[at], transport, [] {});
+    std::copy(seen.samples.begin(), seen.samples.end(), shared.samples[at]);
+    const RoutedCheck& check = seen.check;
+    const std::uint64_t counts[4] = {check.picks, check.missing, check.twice, check.wrong};
+    std::copy(counts, counts + 4, shared.check[at]);
+    shared.finished.store(static_cast<std::uint32_t>(at + 1), std::memory_order_release);
+  }
+}
+
+std::vector<std::vector<RankRouted>> collected(const RoutedPlan& plan, const RoutedMemory& memory) {
+  std::uint32_t finished = kRoutedCases;
+  for (int rank = 0; rank < plan.shape.ranks; ++rank)
+    finished = std::min(finished, memory.samples(rank).finished.load());
+  std::vector<std::vector<RankRouted>> by_case(finished);
+  for (std::size_t at = 0; at < finished; ++at)
+    for (int rank = 0; rank < plan.shape.ranks; ++rank) {
+      const SharedSamples& shared = memory.samples(rank);
+      const std::uint64_t* counts = shared.check[at];
+      by_case[at].push_back({{shared.samples[at], shared.samples[at] + plan.blocks},
+                             {counts[0], counts[1], counts[2], counts[3]}});
+    }
+  return by_case;
+}
+
+std::optional<core::Error> refuse(const RoutedPlan& plan, const RoutedCases& cases) {
+  if (plan.shape.ranks < 1 || plan.shape.ranks > kMostRanks)
+    return core::input_error(fmt::format("--ranks {} is outside 1..{} of the local engine",
+                                         plan.shape.ranks, kMostRanks),
+                             "ranks are processes of this machine");
+  double needed = 0;
+  for (int rank = 0; rank < plan.shape.ranks; ++rank)
+    needed += static_cast<double>(slot_bytes(cases, rank).all());
+  const auto available = free_memory();
+  if (!available || needed <= available->count() * 0.8) return std::nullopt;
+  return core::input_error(
+      fmt::format("{} ranks need {} of buffers; {} of memory is free", plan.shape.ranks,
+                  core::format_bytes(core::Bytes::of(needed)), core::format_bytes(*available)),
+      "fewer --tokens, or a smaller --hidden");
+}
+
+}  // namespace
+}  // namespace local
+
+core::Result<RoutedRun> run_local_routed(const RoutedPlan& plan, const Progress& progress) {
+  if (const auto possible = check_routed(plan); !possible) return possible.error();
+  const RoutedCases cases = cases_of(plan);
+  if (const auto refused = local::refuse(plan, cases)) return *refused;
+  const auto comm = local::CommMemory::make(plan.shape.ranks);
+  if (!comm) return comm.error();
+  const auto memory = local::RoutedMemory::make(cases, plan.shape.ranks);
+  if (!memory) return memory.error();
+  progress(
+      fmt::format("sending {} tokens between {} ranks", plan.routing.tokens(), plan.shape.ranks));
+  const local::Ended ended = local::run_ranks(
+      plan.shape.ranks, [&](int rank) { local::run_rank(plan, cases, *comm, *memory, rank); });
+  RoutedRun run;
+  run.context.engine = "local";
+  run.is_limited = plan.nic.in_bytes_per_second() > 0;
+  run.context.cores = local_cores();
+  run.interrupted_by = ended.interrupted_by;
+  if (ended.died) run.died = local::death_of(ended);
+  take_rows(plan, cases, local::collected(plan, *memory), run);
+  return run;
+}
+
+}  // namespace comm_probe::measure
