@@ -28,6 +28,7 @@
 #include "diagnose/job_loss.h"
 #include "diagnose/job_machines.h"
 #include "diagnose/job_messages.h"
+#include "diagnose/job_rdma_joins.h"
 #include "diagnose/job_runs.h"
 #include "diagnose/job_settings.h"
 #include "diagnose/kv.h"
@@ -136,20 +137,42 @@ std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine
   return findings;
 }
 
-void judge_traces(Pile& pile, Said& said) {
-  if (pile.traces.traces.empty()) {
-    if (!pile.traces.logs.empty()) said.take(inspector_document(pile.traces.logs, AcrossRequest{}));
+void judge_traces(TraceInputs& inputs, Said& said) {
+  if (inputs.traces.empty()) {
+    if (!inputs.logs.empty()) said.take(inspector_document(inputs.logs, AcrossRequest{}));
     return;
   }
   core::Document scratch;
-  TraceReport report = trace_report(std::move(pile.traces));
+  TraceReport report = trace_report(std::move(inputs));
   add_ranks(report, scratch);
   add_across(report.inputs.traces, AcrossRequest{}, scratch);
   add_killers(report.inputs.traces, scratch);
   if (const auto loss = diagnose::find_loss(report.ranks))
     diagnose::explain_loss(*loss, scratch.findings);
-  pile.traces.traces = std::move(report.inputs.traces);
+  inputs.traces = std::move(report.inputs.traces);
   said.take(std::move(scratch));
+}
+
+std::string folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == file.npos ? "." : file.substr(0, slash);
+}
+
+// What another job of the pile says names it.
+void take_named(Said of_job, const std::string& name, Said& said) {
+  for (core::Finding& finding : of_job.findings) finding.summary += fmt::format(" ({})", name);
+  said.take(std::move(of_job.findings));
+  said.take(std::move(of_job.caveats));
+}
+
+void judge_other_traces(Pile& pile, Said& said) {
+  for (TraceInputs& inputs : pile.other_traces) {
+    if (inputs.traces.empty()) continue;
+    const std::string folder = folder_of(inputs.traces.front().file);
+    Said of_job;
+    judge_traces(inputs, of_job);
+    take_named(std::move(of_job), "the traces of " + folder, said);
+  }
 }
 
 diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines& lines,
@@ -221,32 +244,44 @@ void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas&
   said.take(diagnose::judge_together(areas.curves));
 }
 
+void judge_other_dumps(diagnose::Digests digests, Said& said) {
+  const std::string folder = folder_of(digests.front()->dump.file);
+  const torch::Job job = torch::align(std::move(digests));
+  Said of_job;
+  of_job.take(job.caveats);
+  judge_hang(&job, {}, of_job);
+  of_job.take(diagnose::judge_completed_types(job));
+  take_named(std::move(of_job), "the dumps of " + folder, said);
+}
+
 void judge_lines(Pile& pile, Areas& areas, Said& said) {
-  said.take(diagnose::keep_one_job(pile.digests));
+  diagnose::OtherDumps others = diagnose::keep_one_job(pile.digests);
+  said.take(std::move(others.caveats));
+  for (diagnose::Digests& digests : others.jobs) judge_other_dumps(std::move(digests), said);
   if (!pile.digests.empty()) areas.job = torch::align(std::move(pile.digests));
   if (areas.job) said.take(areas.job->caveats);
   areas.hang = judge_hang(areas.job ? &*areas.job : nullptr, pile.lines, said);
 }
 
 // NCCL's own lines, and those of the job between them.
-void judge_logs(const nccl::DebugLog& log, const torch::JobLines& job, Said& said) {
+void judge_logs(const nccl::DebugLog& log, const torch::JobLines& job,
+                const diagnose::HostGroups& joined, Said& said) {
   said.take(diagnose::judge_rank_places(diagnose::rank_places_of(log)));
   const torch::JobLines lines = without_nccl_lines(job);
   if (log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
-    said.take(diagnose::judge_log(log, lines));
+    said.take(diagnose::judge_log(log, lines, joined));
   said.take(diagnose::judge_log_settings(log));
 }
 
 // Each run by itself: its findings name it.
-void judge_runs(const Pile& pile, const RunsOfPile& runs, Said& said) {
+void judge_runs(const Pile& pile, const RunsOfPile& runs, const diagnose::HostGroups& joined,
+                Said& said) {
   const auto judge_one = [&](const std::string& name, const nccl::DebugLog& log,
                              const torch::JobLines& lines, const torch::NumberLines& numbers) {
     Said of_run;
-    judge_logs(log, lines, of_run);
+    judge_logs(log, lines, joined, of_run);
     of_run.take(diagnose::judge_numbers(numbers));
-    if (!name.empty())
-      for (core::Finding& finding : of_run.findings)
-        finding.summary += fmt::format(" (the run of {})", name);
+    if (!name.empty()) return take_named(std::move(of_run), "the run of " + name, said);
     said.take(std::move(of_run.findings));
     said.take(std::move(of_run.caveats));
   };
@@ -255,17 +290,18 @@ void judge_runs(const Pile& pile, const RunsOfPile& runs, Said& said) {
 }
 
 Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
-                  const diagnose::Reference& reference, Said& said) {
+                  const diagnose::JobHosts& hosts, const diagnose::Reference& reference,
+                  Said& said) {
   Areas areas;
   judge_curves(pile, reference, areas, said);
   judge_lines(pile, areas, said);
   said.take(judge_machines(machines, said));
-  NetworkJudgement network =
-      judge_pile_counters(std::move(pile.counters), machines, pile.log.hosts);
+  NetworkJudgement network = judge_pile_counters(std::move(pile.counters), machines, hosts);
   areas.watched_ports = network.watched_ports;
   said.take(std::move(network.said));
   said.take(judge_pile_hosts(pile.hosts));
-  judge_traces(pile, said);
+  judge_traces(pile.traces, said);
+  judge_other_traces(pile, said);
   return areas;
 }
 
@@ -305,10 +341,12 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   const catalog::Catalog catalog = catalog::Catalog::builtin();
   const auto hardware = hardware_of(request, catalog, joined.machines);
   if (!hardware) return shell.fail(hardware.error());
-  const Areas areas = judge_areas(*pile, joined.machines,
+  const Areas areas = judge_areas(*pile, joined.machines, hosts,
                                   reference_of(request, catalog, *hardware, joined.machines), said);
-  judge_runs(*pile, runs, said);
+  judge_runs(*pile, runs, diagnose::joined_hosts(hosts), said);
   said.take(diagnose::judge_algorithms(runs.together ? *runs.together : pile->log));
+  std::optional<DoctorPlan> plan = plan_of_pile(pile->log, joined.machines);
+  if (plan) said.take(std::move(plan->findings));
   const diagnose::JobFacts facts{.log = pile->log,
                                  .lines = pile->lines,
                                  .machines = joined.machines,
@@ -317,14 +355,21 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .hang = &areas.hang,
                                  .traces = pile->traces.traces,
                                  .watched_ports = areas.watched_ports,
-                                 .environment = pile->environment};
+                                 .environment = pile->environment,
+                                 .is_planned = plan.has_value()};
   judge_program(*pile, facts, hardware->pricer.get(), said);
   diagnose::weigh_down_ports(facts, said.findings);
+  diagnose::weigh_peer_memory(facts, said.findings);
+  said.take(diagnose::judge_log_gids(facts, said.findings));
   said.take(diagnose::judge_joins(facts, said.findings));
   const diagnose::JobDiagnosis diagnosis = diagnose::diagnose_job(facts, std::move(said.findings));
   said.take(diagnosis.caveats);
-  core::Document document = doctor_document(
-      {*pile, facts, diagnosis, std::move(said.caveats), request.why || shell.explain()});
+  diagnose::drop_answered(facts, said.caveats);
+  // One listing of many artifacts need not be judged by itself (lsmod, beside what the log says).
+  if (pile->inputs.size() > 1)
+    std::erase_if(said.caveats, [](const auto& each) { return each.id == "topo.nothing-judged"; });
+  core::Document document = doctor_document({*pile, facts, diagnosis, std::move(said.caveats),
+                                             std::move(plan), request.why || shell.explain()});
   bundles.name_as_given(document);
   return shell.finish(document);
 }

@@ -1,7 +1,10 @@
 #include "cli/doctor_network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "diagnose/host_state.h"
 #include "diagnose/job_machines.h"
@@ -31,16 +34,49 @@ std::size_t judged_ports(const topology::NetChange& change) {
       }));
 }
 
+// The host, the machine, or the folder that a path names; the folder only where that is a stranger.
+std::string host_of_snapshot(const std::string& source,
+                             const std::vector<diagnose::JobMachine>& machines,
+                             const diagnose::JobHosts& hosts) {
+  if (std::string host = diagnose::host_of_path(source, hosts.names); !host.empty()) return host;
+  std::vector<std::string> strangers;
+  for (const diagnose::JobMachine& machine : machines)
+    if (machine.is_stranger()) strangers.push_back(machine.name);
+  if (std::string name = diagnose::host_of_path(source, strangers); !name.empty()) return name;
+  std::string folder = fs::path(source).parent_path().filename().string();
+  return diagnose::is_stranger(hosts, folder) ? folder : std::string();
+}
+
+bool is_of_stranger(const topology::PortChange& port,
+                    const std::vector<diagnose::JobMachine>& machines,
+                    const diagnose::JobHosts& hosts) {
+  return diagnose::is_stranger(hosts, port.host) ||
+         std::any_of(machines.begin(), machines.end(), [&](const diagnose::JobMachine& machine) {
+           return machine.is_stranger() && machine.name == port.host;
+         });
+}
+
+// What ports of strangers count is said and weighs nothing.
+void add_strangers(topology::NetChange change, diagnose::NetJudgement& net) {
+  if (change.ports.empty()) return;
+  std::string name = change.ports.front().host;
+  for (core::Finding& finding : diagnose::judge_network(change).findings) {
+    finding.severity = core::Severity::kInfo;
+    finding.summary += fmt::format(" ({} is no host of this job)", name);
+    net.findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 NetworkJudgement judge_pile_counters(topology::NetReading counters,
                                      const std::vector<diagnose::JobMachine>& machines,
-                                     const std::vector<std::string>& hosts) {
+                                     const diagnose::JobHosts& hosts) {
   NetworkJudgement judgement;
   if (counters.snapshots.empty()) return judgement;
   judgement.said.caveats = std::move(counters.caveats);
   for (NetSnapshot& snapshot : counters.snapshots) {
-    const std::string host = diagnose::host_of_path(snapshot.source, hosts);
+    const std::string host = host_of_snapshot(snapshot.source, machines, hosts);
     for (topology::PortCounters& port : snapshot.ports)
       if (port.host.empty()) port.host = host;
   }
@@ -56,9 +92,16 @@ NetworkJudgement judge_pile_counters(topology::NetReading counters,
   } else if (ends.first.ports.empty()) {
     net.caveats = diagnose::judge_network(ends.last).caveats;
   } else {
-    const topology::NetChange change = topology::change_between(ends.first, ends.last, known);
+    topology::NetChange change = topology::change_between(ends.first, ends.last, known);
+    topology::NetChange strangers = change;
+    const auto is_stranger = [&](const topology::PortChange& port) {
+      return is_of_stranger(port, machines, hosts);
+    };
+    std::erase_if(change.ports, is_stranger);
+    std::erase_if(strangers.ports, std::not_fn(is_stranger));
     judgement.watched_ports = judged_ports(change);
-    net = diagnose::judge_network(change);
+    if (!change.ports.empty()) net = diagnose::judge_network(change);
+    add_strangers(std::move(strangers), net);
     for (core::Caveat& caveat : diagnose::caveats_of(ends))
       net.caveats.push_back(std::move(caveat));
   }

@@ -17,6 +17,7 @@
 #include "core/input.h"
 #include "core/parallel.h"
 #include "core/word_scan.h"
+#include "diagnose/job_runs.h"
 #include "nccl/readers/debug_log_reader.h"
 #include "torch/rank_of_name.h"
 #include "torch/readers/ras_json.h"
@@ -77,13 +78,29 @@ bool is_short(const std::string& path) {
 // The readers of tables and of commands' outputs look at every line in many ways. A long log is
 // given to them only where a word stands in it without which they find nothing; a short text is
 // simply tried.
-constexpr std::uint64_t kTried = std::uint64_t{256} << 10;
+constexpr std::uint64_t kTried = std::uint64_t{16} << 10;
 
 const core::WordScan& words_of_outputs() {
-  static const core::WordScan scan(
-      {"ACSCtl", "LnkCap", "LnkSta", " bridge: ", "controller: ", "controller [", "-[0000:", "-+-[",
-       "GPU0", "GPU 0:", "Link 0:", "node distances", "CA '", "Infiniband dev",
-       "hca_id:", "physical_state", "NIC stat", "INDEX"});
+  static const core::WordScan scan({"ACSCtl",
+                                    "LnkCap",
+                                    "LnkSta",
+                                    " bridge: ",
+                                    "controller: ",
+                                    "controller [",
+                                    "-[0000:",
+                                    "-+-[",
+                                    "GPU0",
+                                    "GPU 0:",
+                                    "Link 0:",
+                                    "node distances",
+                                    "CA '",
+                                    "Infiniband dev",
+                                    "hca_id:",
+                                    "physical_state",
+                                    "NIC stat",
+                                    "INDEX",
+                                    "PFC configuration",
+                                    "Used by"});
   return scan;
 }
 
@@ -322,55 +339,95 @@ void PileReading::take_dumps(Pile& pile) {
   }
 }
 
-// Of several profiles of one rank the last file counts; of several jobs the one with most ranks.
-void keep_one_job(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats) {
-  std::map<int, int> sizes;  // world size -> traces
-  for (const torch::Trace& trace : traces)
-    if (trace.world_size) ++sizes[*trace.world_size];
-  const auto most = std::max_element(
-      sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+// Of several profiles of one rank in one folder the last file counts.
+void drop_older(std::vector<torch::Trace>& traces, std::vector<core::Caveat>& caveats) {
   std::map<int, std::size_t> last;
   for (std::size_t i = 0; i < traces.size(); ++i)
     if (traces[i].rank) last[*traces[i].rank] = i;
   std::vector<torch::Trace> kept;
-  std::size_t dropped = 0;
-  for (std::size_t i = 0; i < traces.size(); ++i) {
-    const bool is_foreign =
-        sizes.size() > 1 && traces[i].world_size.value_or(most->first) != most->first;
-    const bool is_older = traces[i].rank && last[*traces[i].rank] != i;
-    if (is_foreign || is_older)
-      ++dropped;
-    else
-      kept.push_back(std::move(traces[i]));
-  }
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    if (!traces[i].rank || last[*traces[i].rank] == i) kept.push_back(std::move(traces[i]));
+  const std::size_t dropped = traces.size() - kept.size();
   traces = std::move(kept);
   if (dropped > 0)
-    caveats.push_back(core::make_caveat(
-        "trace.several-profiles",
-        fmt::format("{} profiler trace{} of another job, or of a rank that has a later one",
-                    dropped, dropped == 1 ? "" : "s"),
-        "they were passed over"));
+    caveats.push_back(
+        core::make_caveat("trace.several-profiles",
+                          fmt::format("{} profiler trace{} of a rank that has a later one", dropped,
+                                      dropped == 1 ? "" : "s"),
+                          "they were passed over"));
 }
 
-void PileReading::take_traces(Pile& pile) {
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    TraceFile& file = contents_[i].trace;
-    for (torch::Trace& trace : file.traces) pile.traces.traces.push_back(std::move(trace));
-    if (file.log) pile.traces.logs.push_back(std::move(*file.log));
-    if (file.error) contents_[i].error = std::move(file.error);
+std::string folder_of(const torch::Trace& trace) {
+  const std::string folder = std::filesystem::path(trace.file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// Jobs of different sizes, and folders with the same ranks, are of different jobs. The one with the
+// most traces first.
+std::vector<std::vector<torch::Trace>> jobs_of(std::vector<torch::Trace> traces) {
+  std::map<int, std::vector<torch::Trace>> sizes;  // by world size, 0: not said
+  for (torch::Trace& trace : traces)
+    sizes[trace.world_size.value_or(0)].push_back(std::move(trace));
+  if (sizes.size() > 1 && sizes.contains(0)) {
+    auto& into = sizes.rbegin()->second;
+    std::move(sizes[0].begin(), sizes[0].end(), std::back_inserter(into));
+    sizes.erase(0);
   }
-  std::vector<torch::Trace>& traces = pile.traces.traces;
-  keep_one_job(traces, pile.caveats);
-  number_traces(traces, pile.caveats);
-  std::sort(traces.begin(), traces.end(),
+  std::vector<std::vector<torch::Trace>> jobs;
+  for (auto& [size, of_size] : sizes) {
+    std::vector<diagnose::PlacedRank> places;
+    for (const torch::Trace& trace : of_size)
+      places.push_back({trace.file, trace.rank.value_or(-1)});
+    for (const std::vector<std::size_t>& job : diagnose::jobs_by_folder(places)) {
+      jobs.emplace_back();
+      for (const std::size_t i : job) jobs.back().push_back(std::move(of_size[i]));
+    }
+  }
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return jobs;
+}
+
+TraceInputs inputs_of(std::vector<torch::Trace> traces, Pile& pile) {
+  TraceInputs inputs;
+  inputs.traces = std::move(traces);
+  drop_older(inputs.traces, pile.caveats);
+  number_traces(inputs.traces, pile.caveats);
+  std::sort(inputs.traces.begin(), inputs.traces.end(),
             [](const torch::Trace& a, const torch::Trace& b) { return *a.rank < *b.rank; });
-  for (const torch::Trace& trace : traces) {
+  for (const torch::Trace& trace : inputs.traces) {
     pile.inputs.push_back({trace.file, trace.format, trace.rank});
     for (core::Caveat& caveat : caveats_of(trace)) pile.caveats.push_back(std::move(caveat));
   }
-  drop_idle_traces(pile.traces);
-  for (core::Caveat& caveat : pile.traces.caveats) pile.caveats.push_back(std::move(caveat));
-  pile.traces.caveats.clear();
+  drop_idle_traces(inputs);
+  for (core::Caveat& caveat : inputs.caveats) pile.caveats.push_back(std::move(caveat));
+  inputs.caveats.clear();
+  return inputs;
+}
+
+void PileReading::take_traces(Pile& pile) {
+  std::vector<torch::Trace> traces;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    TraceFile& file = contents_[i].trace;
+    for (torch::Trace& trace : file.traces) traces.push_back(std::move(trace));
+    if (file.log) pile.traces.logs.push_back(std::move(*file.log));
+    if (file.error) contents_[i].error = std::move(file.error);
+  }
+  std::vector<std::vector<torch::Trace>> jobs = jobs_of(std::move(traces));
+  std::vector<torch::InspectorLog> logs = std::move(pile.traces.logs);
+  for (std::size_t i = 1; i < jobs.size(); ++i)
+    pile.caveats.push_back(core::make_caveat(
+        "trace.several-profiles",
+        fmt::format("the {} profiler trace{} of {} are of another job than those of {}",
+                    jobs[i].size(), jobs[i].size() == 1 ? "" : "s", folder_of(jobs[i].front()),
+                    folder_of(jobs[0].front())),
+        "each was judged by itself", false));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (i == 0)
+      pile.traces = inputs_of(std::move(jobs[i]), pile);
+    else
+      pile.other_traces.push_back(inputs_of(std::move(jobs[i]), pile));
+  pile.traces.logs = std::move(logs);
 }
 
 // One text may be several things: a log with a table in it is named as both.

@@ -39,6 +39,7 @@ struct Pile {
   serving::KvLines kv = {};
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
   TraceInputs traces = {};
+  std::vector<TraceInputs> other_traces = {};  // of further jobs
   std::vector<topology::Source> machines = {};
   topology::NetReading counters = {};
   std::vector<RecordedState> hosts = {};

@@ -277,12 +277,17 @@ core::Document doctor_document(const DoctorReport& report) {
   if (!report.pile.unrecognised.empty()) document.caveats.push_back(unrecognised(report.pile));
   document.verdict = report.diagnosis.verdict;
   document.body = {core::Heading{"The job"}, job_rows(report)};
-  if (report.shows_path)
+  if (report.plan) document.result["plan"] = report.plan->json;
+  if (report.shows_path) {
     for (core::Block& block : path_blocks(report.diagnosis))
       document.body.push_back(std::move(block));
-  else
+    if (report.plan)
+      document.body.insert(document.body.end(), report.plan->blocks.begin(),
+                           report.plan->blocks.end());
+  } else {
     document.body.emplace_back(core::Paragraph{
         "--why shows what was checked, what was fine, and what was not there to check."});
+  }
   return document;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/doctor_pile.h"
+#include "cli/doctor_plan.h"
 #include "core/document.h"
 #include "diagnose/job_diagnosis.h"
 
@@ -15,6 +16,7 @@ struct DoctorReport {
   const diagnose::JobFacts& facts;
   const diagnose::JobDiagnosis& diagnosis;
   std::vector<core::Caveat> caveats = {};
+  std::optional<DoctorPlan> plan = {};
   bool shows_path = false;
 };
 core::Document doctor_document(const DoctorReport& report);

@@ -128,12 +128,13 @@ constexpr std::array kFindings = {
         "between two switches",
         "repeat the pair; then both nodes with others; `ibdiagnet`, "
         "error counters on the path of this pair"},
-    FindingEntry{"curve.pair-or-node", kWarning, Layer::kRdma,
-                 "a pair of nodes is slow, and one of its nodes has no fast result with another: "
-                 "node and path both fit",
-                 "either the node (NIC, cable, slot, settings) or the path between the two",
-                 "run the pair that the finding names: slow again means the node, fast means the "
-                 "path"},
+    FindingEntry{
+        "curve.pair-or-node", kWarning, Layer::kRdma,
+        "a pair of nodes is slow, and one of its nodes has no fast result with another, or "
+        "most pairs of a fleet are slow: node and path both fit",
+        "either the node (NIC, cable, slot, settings) or the path between the two",
+        "run the pair that the finding names: slow again means the node, fast means the "
+        "path"},
     FindingEntry{"curve.node-slow", kWarning, Layer::kRdma,
                  "most pairs of one node are slow and the others are not: it is this node",
                  "the node's NIC, cable, PCIe slot, or its settings",

@@ -40,15 +40,28 @@ constexpr std::array kFindings = {
         "`ls /dev/infiniband`, `ldconfig -p | grep ibverbs`, `ulimit -l`, `comm-probe nccl env`; "
         "then NCCL_DEBUG=INFO must print `Using network IB`."},
     FindingEntry{
+        "job.nvlink-unused", Severity::kWarning, Layer::kNccl,
+        "GPUs of one node talk through host memory although the topology has NVLink between them.",
+        "NCCL_P2P_DISABLE or NCCL_P2P_LEVEL forbids it; ranks in containers of their own do not "
+        "see each other's GPUs; an IOMMU or a virtual machine refuses peer access.",
+        "Unset NCCL_P2P_*; one container for all ranks of a node; `nvidia-smi topo -p2p r` must "
+        "say OK; then the log prints `via P2P`."},
+    FindingEntry{
         "job.nics-unused", Severity::kWarning, Layer::kNccl,
-        "NCCL's list of NICs is shorter than the ports of the node that are up at full rate.",
-        "NCCL_IB_HCA names fewer, a RoCE port has no routable address, or a port came up later.",
+        "NCCL uses fewer NICs than the node has: its list is shorter than the ports that are up "
+        "at full rate, or its connections go over a few of those that it lists.",
+        "NCCL_IB_HCA names fewer, a RoCE port has no routable address, a port came up later, or "
+        "the topology that NCCL was given puts one NIC near every GPU.",
         "`comm-probe nccl env --explain NCCL_IB_HCA`, `show_gids`; the list that NCCL prints "
         "(NET/IB : Using) must hold every compute port."},
-    FindingEntry{"job.versions-differ", Severity::kInfo, Layer::kNccl,
-                 "A log and a table of the pile are of different releases of NCCL.",
-                 "They are of different runs, or a program brings its own NCCL.",
-                 "Take both from one run; NCCL_DEBUG=VERSION prints the release that is used."},
+    FindingEntry{
+        "job.versions-differ", Severity::kInfo, Layer::kNccl,
+        "A log, table, trace or dump of the pile is of another release of NCCL than another "
+        "one, or hosts of a job have different NVIDIA drivers.",
+        "They are of different runs, or a program brings its own NCCL; a node was not "
+        "updated with the others.",
+        "Take both from one run; NCCL_DEBUG=VERSION prints the release that is used; "
+        "`cat /proc/driver/nvidia/version` on every node."},
 };
 
 constexpr std::array kCaveats = {

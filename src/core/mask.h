@@ -1,11 +1,13 @@
 // Masker: takes names and addresses out of texts so that they can be given away, and keeps what an
 // analysis needs: the same name is the same mask in every text, so that files still join.
 //
-//   host names, user names   learnt from the texts (prompts, NCCL's line heads, paths below /home)
-//                            and told; node07 -> h00001: same length, binary files keep their shape
-//   IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold one follow
-//   IPv6, GUID, MAC          numbered; fe80::/64 stays link-local
-//   GPU UUIDs                numbered; serial numbers and secrets are gone
+//   host names, user names   learnt from the texts (prompts, NCCL's line heads, paths below /home,
+//                            node lists of schedulers) and told; node07 -> h00001: same length,
+//                            binary files keep their shape; ranges become the masks of their names
+//   domains                  learnt from full host names, addresses of mail and the web,
+//   resolv.conf IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold
+//   one follow IPv6, GUID, MAC          numbered; fe80::/64 stays link-local GPU UUIDs numbered;
+//   serial numbers and secrets are gone
 //
 //   "node07 10.20.30.40" -> "h00001 10.0.1.1", in every file
 //
@@ -26,7 +28,8 @@ class Masker {
   // name and a domain. Names of every machine ("localhost", "root", ...) are left alone.
   void know_host(std::string_view name);
   void know_user(std::string_view name);
-  // Host and user names that a text shows.
+  // Names of hosts, users and domains that a text shows. What follows a host's name that another
+  // text tells is known as a domain by the second time.
   void learn(std::string_view text);
 
   std::string masked_text(std::string_view text);
@@ -35,7 +38,12 @@ class Masker {
 
  private:
   std::string masked_line(std::string_view line);
+  void know_domain(std::string_view name);
+  void learn_domains_of_hosts(std::string_view line);
+  std::string masked_ranges(std::string_view line);
   std::string masked_word_names(std::string_view line);
+  // The known name that begins here and ends where a word may end; 0 where there is none.
+  std::size_t known_name_at(std::string_view line, std::size_t at) const;
   std::string masked_addresses(std::string_view line);
   void know(std::string_view name, char kind);
 

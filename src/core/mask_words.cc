@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/host_list.h"
 #include "core/mask.h"
 
 namespace comm_probe::core {
@@ -46,36 +47,6 @@ void add_line_head(std::string_view line, std::vector<std::string>& hosts) {
     if (!is_head) continue;
     if (const auto host = word_before(line, first); is_name(host)) hosts.emplace_back(host);
     return;
-  }
-}
-
-// "node[07-09,12]" -> node07 node08 node09 node12, at most 4096; a plain list as it is.
-void add_host_list(std::string_view text, std::vector<std::string>& hosts) {
-  constexpr std::size_t kMost = 4096;
-  while (!text.empty() && hosts.size() < kMost) {
-    const std::size_t open = text.find('[');
-    const std::size_t comma = text.find(',');
-    if (open == std::string_view::npos || comma < open) {
-      hosts.emplace_back(text.substr(0, comma));
-      text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
-      continue;
-    }
-    const std::string prefix(text.substr(0, open));
-    std::string_view inside = text.substr(open + 1, text.find(']') - open - 1);
-    text.remove_prefix(std::min(text.size(), text.find(']')));
-    text.remove_prefix(std::min<std::size_t>(text.size(), text.starts_with("],") ? 2 : 1));
-    while (!inside.empty() && hosts.size() < kMost) {
-      const std::string_view item = inside.substr(0, inside.find(','));
-      inside.remove_prefix(std::min(inside.size(), item.size() + 1));
-      const std::string_view low = item.substr(0, item.find('-'));
-      const std::string_view high = item.size() > low.size() ? item.substr(low.size() + 1) : low;
-      int from = 0;
-      int to = 0;
-      std::from_chars(low.data(), low.data() + low.size(), from);
-      std::from_chars(high.data(), high.data() + high.size(), to);
-      for (int i = from; i <= to && hosts.size() < kMost; ++i)
-        hosts.push_back(fmt::format("{}{:0{}}", prefix, i, low.size()));
-    }
   }
 }
 
@@ -201,8 +172,94 @@ bool is_secret_name(std::string_view name) {
   });
 }
 
+namespace {
+
+// "alice@site.example": what stands around the sign; the domain as a host would have it.
+void add_mail(std::string_view line, std::vector<std::string>& domains) {
+  for (std::size_t at = line.find('@'); at != std::string_view::npos; at = line.find('@', at + 1)) {
+    const std::string_view domain = run_of(line.substr(at + 1), is_host_char);
+    const bool is_name_before = at > 0 && is_name_char(line[at - 1]);
+    if (is_name_before && is_domain(domain)) domains.emplace_back(domain);
+  }
+}
+
+// "https://files.site.example:8443/": the whole name; its first word may be of any language.
+void add_url(std::string_view line, std::vector<std::string>& domains) {
+  for (std::size_t at = line.find("://"); at != std::string_view::npos;
+       at = line.find("://", at + 3)) {
+    std::string_view rest = line.substr(at + 3);
+    rest = rest.substr(0, rest.find_first_of(" \t/\"'"));
+    rest = rest.substr(rest.rfind('@') + 1);
+    if (const auto name = run_of(rest, is_host_char); is_domain(name)) domains.emplace_back(name);
+  }
+}
+
+// "search site.example lab.example" of resolv.conf, "domain site.example".
+void add_search(std::string_view line, std::vector<std::string>& domains) {
+  if (!line.starts_with("search ") && !line.starts_with("domain ")) return;
+  for (std::size_t at = line.find(' '); at < line.size();) {
+    const std::string_view name = run_of(line.substr(at + 1), is_host_char);
+    if (is_domain(name)) domains.emplace_back(name);
+    at = line.find(' ', at + 1);
+  }
+}
+
+// "LSB_MCPU_HOSTS=node07 8 node08 8": names between their numbers, up to the end of the line.
+void add_words_of(std::string_view line, std::string_view name, std::vector<std::string>& hosts) {
+  const std::size_t at = line.find(name);
+  if (at == std::string_view::npos || (at > 0 && is_name_char(line[at - 1]))) return;
+  if (at + name.size() >= line.size() || line[at + name.size()] != '=') return;
+  std::string_view rest = line.substr(at + name.size() + 1);
+  while (!rest.empty()) {
+    const std::string_view word = run_of(rest, is_host_char);
+    if (is_name(word)) hosts.emplace_back(word);
+    rest.remove_prefix(std::max<std::size_t>(1, word.size()));
+  }
+}
+
+// A line of a host file: "node07 slots=8", "node07:8".
+void add_host_file(std::string_view line, std::vector<std::string>& hosts) {
+  const std::string_view word = run_of(line, is_host_char);
+  if (is_name(word) && line.substr(word.size()).starts_with(" slots=")) hosts.emplace_back(word);
+}
+
+constexpr std::array<std::string_view, 14> kHostNames = {
+    "HOSTNAME",          "SLURMD_NODENAME",   "MASTER_ADDR",        "SLURM_LAUNCH_NODE_IPADDR",
+    "hostname",          "SLURM_SUBMIT_HOST", "PMIX_HOSTNAME",      "PBS_O_HOST",
+    "NODE_NAME",         "MY_NODE_NAME",      "SLURM_CLUSTER_NAME", "HOST",
+    "SLURM_JOB_ACCOUNT", "LSB_EXECHOST"};
+constexpr std::array<std::string_view, 6> kHostLists = {
+    "SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST",
+    "NodeList",       "NODELIST",           "SLURM_TOPOLOGY_ADDR"};
+
+}  // namespace
+
+bool is_domain(std::string_view text) {
+  constexpr std::array<std::string_view, 24> kEndings = {
+      "log", "txt",  "out", "err",  "py",   "so", "json", "gz", "zst", "xz", "tar", "csv",
+      "xml", "yaml", "yml", "conf", "toml", "cc", "cpp",  "cu", "h",   "sh", "md",  "html"};
+  const std::size_t last = text.rfind('.');
+  if (last == std::string_view::npos || last == 0 || text.find("..") != std::string_view::npos)
+    return false;
+  const std::string_view ending = text.substr(last + 1);
+  const bool is_word = ending.size() >= 2 && std::all_of(ending.begin(), ending.end(), [](char c) {
+                         return std::isalpha(static_cast<unsigned char>(c)) != 0;
+                       });
+  return is_word && std::find(kEndings.begin(), kEndings.end(), ending) == kEndings.end();
+}
+
+std::vector<std::string> domains_in_line(std::string_view line) {
+  std::vector<std::string> domains;
+  line = line.substr(0, 4096);
+  add_mail(line, domains);
+  add_url(line, domains);
+  add_search(line, domains);
+  return domains;
+}
+
 std::vector<std::string> hosts_in_line(std::string_view line) {
   std::vector<std::string> hosts;
+  const std::string_view whole = line.substr(0, 65536);  // a list of many nodes is one line
   line = line.substr(0, 4096);
   add_line_head(line, hosts);
   add_prompt(line, false, hosts);
@@ -217,13 +274,15 @@ std::vector<std::string> hosts_in_line(std::string_view line) {
     if (is_name(host) && end + 1 < line.size() && line[end] == ':' && is_digit(line[end + 1]))
       hosts.emplace_back(host);
   }
-  for (const std::string_view name :
-       {"HOSTNAME", "SLURMD_NODENAME", "MASTER_ADDR", "SLURM_LAUNCH_NODE_IPADDR", "hostname"})
+  for (const std::string_view name : kHostNames)
     if (const auto value = value_of_any(line, {name}); is_name(value))
       hosts.emplace_back(run_of(value, is_host_char));
-  for (const std::string_view name :
-       {"SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST"})
-    if (const auto value = value_of_any(line, {name}); !value.empty()) add_host_list(value, hosts);
+  for (const std::string_view name : kHostLists)
+    if (const auto value = value_of_any(whole, {name}); !value.empty())
+      for (std::string& host : expanded_hosts(value)) hosts.push_back(std::move(host));
+  for (const std::string_view name : {"LSB_HOSTS", "LSB_MCPU_HOSTS"})
+    add_words_of(whole, name, hosts);
+  add_host_file(line, hosts);
   std::erase_if(hosts, [](const std::string& host) { return !is_name(host); });
   return hosts;
 }

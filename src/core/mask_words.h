@@ -12,6 +12,11 @@ bool is_name_char(char c);
 // "node07:1234:1300 [0] NCCL INFO", "[root@node07 ~]#", "Pid 77 on node07 device", "[node07:1234]",
 // "HOSTNAME=node07", SLURM_NODELIST=node[07-09], MASTER_ADDR=node07.
 std::vector<std::string> hosts_in_line(std::string_view line);
+// Two words or more with dots between them, the last one of letters and no ending of a file:
+// "site.example", not "rank0.log", "libnccl.so.2".
+bool is_domain(std::string_view text);
+// "alice@site.example", "https://files.site.example/", "search site.example".
+std::vector<std::string> domains_in_line(std::string_view line);
 // "/home/alice/", "alice@node07:", "USER=alice".
 std::vector<std::string> users_in_line(std::string_view line);
 // Values of secret names, keys with a well-known beginning, passwords in URLs, serial numbers.

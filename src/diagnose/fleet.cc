@@ -13,6 +13,7 @@
 #include "diagnose/link_tests.h"
 #include "diagnose/outliers.h"
 #include "diagnose/pair_graph.h"
+#include "diagnose/pair_levels.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -173,7 +174,72 @@ void say_open(const PairGraph& graph, const PairEdge& edge, Judgement& out) {
   out.findings.push_back(std::move(finding));
 }
 
+std::string and_list(const std::set<std::string>& nodes) {
+  return list_text({nodes.begin(), nodes.end()});
+}
+
+// What single-node results say of nodes that are slow in pairs.
+std::string alone_text(const AloneByNode& alone, const std::set<std::string>& nodes) {
+  const auto count = [&](Alone what) {
+    return static_cast<std::size_t>(
+        std::count_if(nodes.begin(), nodes.end(),
+                      [&](const std::string& node) { return alone_of(alone, node) == what; }));
+  };
+  if (count(Alone::kSlow) == nodes.size()) return "; alone they are slow too";
+  if (count(Alone::kAsOthers) == nodes.size()) return "; alone they are as fast as the others";
+  return "";
+}
+
+// Most pairs are slow, so that the median is; what is left to explain it is said, and what would
+// tell the explanations apart.
+void say_levels(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
+  const auto levels = levels_of(graph);
+  if (!levels) return;
+  const std::string two = fmt::format(
+      "{}: {} of {} pairs reach {}, the other{} {}", graph.group, levels->slow.size(),
+      graph.edges.size(), core::format_bandwidth(Bandwidth::from_GBps(levels->low_GBps)),
+      levels->fast.size() == 1 ? "" : "s",
+      core::format_bandwidth(Bandwidth::from_GBps(levels->high_GBps)));
+  Finding finding = make_finding("curve.pair-or-node", two);
+  if (!levels->groups.empty()) {
+    finding.severity = core::Severity::kInfo;
+    finding.summary += fmt::format(
+        "; pairs are fast inside of {} groups of nodes ({} | {}{}) and slow between them: the "
+        "paths "
+        "between the groups are narrower, as built or by a fault",
+        levels->groups.size(), and_list(levels->groups[0]), and_list(levels->groups[1]),
+        levels->groups.size() > 2 ? " | ..." : "");
+    finding.next = {"the uplinks between these groups: their number, rate and counters",
+                    "one pair between the groups alone, with nothing else on the network"};
+  } else if (!levels->nodes.empty()) {
+    const bool is_one = levels->nodes.size() == 1;
+    const std::string& first = *levels->nodes.begin();
+    finding.summary += fmt::format(
+        "; every slow pair has {} in it and no fast one has: {}, or {} to the others, fit both{}",
+        (is_one ? "" : "one of ") + and_list(levels->nodes), is_one ? "this node" : "these nodes",
+        is_one ? "its paths" : "their paths", alone_text(alone, levels->nodes));
+    finding.next = {
+        fmt::format("{} with a node on its own switch: fast means the path, slow means {}", first,
+                    first),
+        fmt::format("on {}: all_reduce_perf inside of the node, ibstat, comm-probe topo check",
+                    first)};
+  } else {
+    finding.summary += "; no node and no group of nodes accounts for it: single paths, or load";
+    finding.next = {"run the slow pairs again, one at a time"};
+  }
+  finding.confidence = core::Confidence::kPossible;
+  PairGraph against_fast = graph;
+  against_fast.typical.median = levels->high_GBps;
+  add_figures(finding, against_fast, levels->slow);
+  finding.expected = figure(Bandwidth::from_GBps(levels->high_GBps), core::Basis::kRead,
+                            "median of the fast pairs");
+  out.findings.push_back(std::move(finding));
+}
+
 void judge_graph(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
+  if (std::none_of(graph.edges.begin(), graph.edges.end(),
+                   [](const auto& edge) { return edge.second.is_slow; }))
+    return say_levels(graph, alone, out);
   std::set<std::string> nodes;
   for (const auto& [node, partners] : graph.nodes)
     if (is_the_node(graph, partners)) nodes.insert(node);

@@ -7,7 +7,8 @@
 // The pair test: a pair is slow where it is an outlier (outliers.h) below 85 % of the median of its
 // group. A node that is slow with all or most of its partners is the node; a slow pair whose nodes
 // are both fast with others is the path between them; where a node of a slow pair has no other
-// result, node and path fit both, and the finding names the pair to run next. 85 % and the data are
+// result, node and path fit both, and the finding names the pair to run next. Where most pairs are
+// slow the median is no measure: pair_levels.h. 85 % and the data are
 // those of the public cluster report c72/c73 of the field curves: 13.4 GB/s for nearly all pairs,
 // 5-6 for the slow ones; the uniform cluster stays above 85 % everywhere.
 //

@@ -55,6 +55,8 @@ struct JobFacts {
   // Ports whose counters were read twice, or live.
   std::size_t watched_ports = 0;
   std::vector<StatedSetting> environment = {};
+  // What the job decided was compared with what NCCL decides on a topology of the pile.
+  bool is_planned = false;
 
   bool has_log() const { return log.nccl_lines > 0; }
 };

@@ -8,6 +8,7 @@
 
 #include "diagnose/job_fit.h"
 #include "diagnose/job_gdr.h"
+#include "diagnose/job_ways.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -73,6 +74,10 @@ constexpr std::array kExplanations = {
     Explanation{"job.nics-unused", "job.nic-far"},
     Explanation{"log.nics-differ", "job.nic-far"},
     Explanation{"topo.port-*", "job.nic-far"},
+    Explanation{"job.nvlink-unused", "curve.plateau-*"},
+    Explanation{"job.nvlink-unused", "job.gap"},
+    Explanation{"curve.gpu-memory-slow", "curve.link-below-port"},
+    Explanation{"curve.gpu-memory-slow", "curve.link-fits-slot"},
     Explanation{"trace.straggler", "trace.slow-link"},
     Explanation{"curve.link-failed", "job.kv-slow"},
 };
@@ -209,7 +214,8 @@ bool is_stuck(const JobFacts& facts, const std::vector<Finding>& findings) {
     return true;
   return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kError && !is_of_numbers(finding) &&
-           (takes("log.*", finding.id) || takes("hang.*", finding.id));
+           (takes("log.*", finding.id) || takes("hang.*", finding.id) ||
+            finding.id == "curve.failed-run");
   });
 }
 
@@ -219,7 +225,17 @@ bool is_wrong(const std::vector<Finding>& findings) {
   });
 }
 
-bool has_figures(const JobFacts& facts) { return !facts.curves.empty() || !facts.traces.empty(); }
+// A table without a row shows how fast nothing was.
+bool has_figures(const JobFacts& facts) {
+  return !facts.traces.empty() ||
+         std::any_of(facts.curves.begin(), facts.curves.end(), [](const JudgedReading& judged) {
+           if (judged.reading == nullptr) return !judged.curves.empty();
+           const auto& tables = judged.reading->curves;
+           return !judged.reading->links.empty() || !judged.reading->pairs.empty() ||
+                  std::any_of(tables.begin(), tables.end(),
+                              [](const curve::Curve& table) { return !table.rows.empty(); });
+         });
+}
 
 std::vector<JobTree> trees_of(const JobFacts& facts, const std::vector<Finding>& findings) {
   std::vector<JobTree> trees;
@@ -243,11 +259,20 @@ std::string counted(const std::vector<Finding>& findings) {
   return text;
 }
 
-std::string verdict_of(const JobDiagnosis& diagnosis) {
+// "stuck" is a job of which something hangs; one that ended with an error has failed.
+const char* symptom_of(const JobFacts& facts, const JobDiagnosis& diagnosis) {
+  const bool hangs = (facts.hang != nullptr && facts.hang->verdict.kind != HangKind::kHealthy &&
+                      facts.hang->verdict.kind != HangKind::kSlow) ||
+                     any(diagnosis.findings, "hang.*");
+  const JobTree leading = diagnosis.trees.front();
+  return leading == JobTree::kStuck && !hangs ? "failed" : job_tree_name(leading);
+}
+
+std::string verdict_of(const JobFacts& facts, const JobDiagnosis& diagnosis) {
   if (diagnosis.findings.empty() || !is_weighty(diagnosis.findings.front()))
     return "nothing wrong found in what is here";
   const Finding& first = diagnosis.findings.front();
-  return fmt::format("{} ({} layer, {}): {} [{}]", job_tree_name(diagnosis.trees.front()),
+  return fmt::format("{} ({} layer, {}): {} [{}]", symptom_of(facts, diagnosis),
                      layer_name(first.layer), confidence_name(first.confidence), first.summary,
                      counted(diagnosis.findings));
 }
@@ -261,6 +286,8 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   for (Finding& finding : judge_gap(diagnosis.gap, found)) found.push_back(std::move(finding));
   for (Finding& finding : judge_gdr(facts, diagnosis.gap, found))
     found.push_back(std::move(finding));
+  for (Finding& finding : judge_ways(facts, diagnosis.gap, found))
+    found.push_back(std::move(finding));
   if (diagnosis.gap) explain_gap(facts, *diagnosis.gap, found);
   drop_proven(facts, found);
   excuse_settings(diagnosis.gap.has_value(), found);
@@ -268,7 +295,7 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   diagnosis.findings = ranked(weigh(facts, std::move(found), diagnosis.trees.front()));
   for (const JobTree tree : diagnosis.trees)
     diagnosis.paths.push_back(walk(tree, facts, diagnosis.findings));
-  diagnosis.verdict = verdict_of(diagnosis);
+  diagnosis.verdict = verdict_of(facts, diagnosis);
   return diagnosis;
 }
 

@@ -38,6 +38,8 @@ constexpr std::array kCauses = {
     Cause{"log.gdr-*", 0.05, 0.75, kStagedSource},
     Cause{"job.gdr-unused", 0.05, 0.75, kStagedSource},
     Cause{"topo.gdr-no-module", 0.05, 0.75, kStagedSource},
+    Cause{"job.nvlink-unused", 0.01, 0.5,
+          "copies through host memory: 5 to 40 GB/s in public runs, NVLink 100 to 480"},
     Cause{"topo.acs-redirects", 0.02, 0.75,
           "peer traffic over the root complex: 1.6 to 9.9 of 13 to 22 GB/s in public reports"},
     Cause{"job.nics-unused", 0.1, 0.95, "the share of the NICs that are used"},
@@ -179,15 +181,32 @@ std::optional<JobGap> gap_to_ports(const JudgedCurve& judged, const JobFacts& fa
                 links.between_source};
 }
 
+// Both list their hosts, of several nodes each, and none is the same.
+bool share_no_host(const curve::Curve& a, const curve::Curve& b) {
+  std::set<std::string> hosts;
+  for (const curve::Device& device : a.devices) hosts.insert(device.host);
+  hosts.erase("");
+  return hosts.size() > 1 && !b.devices.empty() &&
+         std::none_of(b.devices.begin(), b.devices.end(), [&](const curve::Device& device) {
+           return device.host.empty() || hosts.contains(device.host);
+         });
+}
+
 std::optional<JobGap> gap_to_best(const JudgedCurve& judged,
                                   const std::map<std::string, const JudgedCurve*>& best) {
   const JudgedCurve* other = best.at(kind_of(judged));
   if (other == &judged || judged.curve->ranks.value_or(0) == 0) return std::nullopt;
+  const bool is_elsewhere = share_no_host(*judged.curve, *other->curve);
   return JobGap{
-      &judged, plateau_of(*other), plateau_of(judged), core::Basis::kMeasured,
-      fmt::format(
-          "the best run of the same kind, {}{}", other->curve->file,
-          gpu_name(*judged.curve).empty() ? "; whether it had the same GPUs is not said" : "")};
+      &judged,
+      plateau_of(*other),
+      plateau_of(judged),
+      core::Basis::kMeasured,
+      fmt::format("the best run of the same kind, {}{}", other->curve->file,
+                  gpu_name(*judged.curve).empty() ? "; whether it had the same GPUs is not said"
+                  : is_elsewhere ? "; on other hosts, whose network may be another one"
+                                 : ""),
+      is_elsewhere};
 }
 
 // Of several nodes beside one node of the same kind: a single NIC of 48 GB/s gives 1/8 to 1/10 of
@@ -214,7 +233,8 @@ std::optional<JobGap> gap_to_one_node(const JudgedCurve& judged,
 }
 
 bool is_of_one_kind(const JobGap& gap) {
-  return gap.basis != core::Basis::kMeasured || !gpu_name(*gap.curve->curve).empty();
+  return gap.basis != core::Basis::kMeasured ||
+         (!gpu_name(*gap.curve->curve).empty() && !gap.is_of_other_hosts);
 }
 
 bool is_far(const JobGap& gap) { return gap.observed < gap.expected * kFar; }
@@ -245,8 +265,26 @@ std::optional<JobGap> find_gap(const JobFacts& facts) {
   return widest;
 }
 
+bool is_compared(const JobFacts& facts, const JudgedCurve& judged) {
+  return is_measured(judged) && (judged.expectation || gap_to_ports(judged, facts));
+}
+
+void drop_answered(const JobFacts& facts, std::vector<core::Caveat>& caveats) {
+  std::erase_if(caveats, [&](const core::Caveat& caveat) {
+    if (caveat.id != "curve.no-reference") return false;
+    bool has_any = false, are_all = true;
+    for (const JudgedReading& reading : facts.curves)
+      for (const JudgedCurve& judged : reading.curves) {
+        if (!caveat.missing.starts_with(judged.curve->file + ":")) continue;
+        has_any = true;
+        are_all = are_all && is_compared(facts, judged);
+      }
+    return has_any && are_all;
+  });
+}
+
 std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap) {
-  if (!gap || is_of_one_kind(*gap)) return {};
+  if (!gap || is_of_one_kind(*gap) || gap->is_of_other_hosts) return {};
   return {core::make_caveat(
       "job.same-kind-unknown",
       fmt::format("which GPUs {} was measured on, and those of {}", gap->curve->curve->file,
@@ -257,11 +295,22 @@ std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap) {
 
 namespace {
 
+bool is_of_run(const std::vector<PortOfMachine>& ports,
+               const std::vector<const JobMachine*>& machines) {
+  return std::any_of(ports.begin(), ports.end(), [&](const PortOfMachine& port) {
+    return std::find(machines.begin(), machines.end(), port.machine) != machines.end();
+  });
+}
+
 // The most that ports can account for: their share of the ports of their node. Nothing where none
-// of them is of a node of the run.
+// of them is of a node of the run. A port at a lower rate holds up the others, which carry as much
+// as it does: data is shared evenly over the rails.
 double share_of_ports(const JobFacts& facts, const JobGap& gap, const Finding& finding) {
   const std::vector<PortOfMachine> ports = ports_of_finding(facts, finding);
   if (ports.empty()) return 1;
+  if (finding.id == "topo.port-slow" && finding.observed && finding.expected &&
+      is_of_run(ports, machines_of_run(*gap.curve->curve, facts)))
+    return 1 - finding.observed->value / finding.expected->value;
   double most = 0;
   for (const JobMachine* machine : machines_of_run(*gap.curve->curve, facts)) {
     const auto bad = std::count_if(ports.begin(), ports.end(), [&](const PortOfMachine& port) {

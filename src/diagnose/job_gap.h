@@ -27,6 +27,7 @@ struct JobGap {
   core::Bandwidth observed = {};
   core::Basis basis = core::Basis::kComputed;  // of `expected`
   std::string source = {};
+  bool is_of_other_hosts = false;  // the run that is compared with is
   core::Bandwidth size() const { return expected - observed; }
 };
 // The widest gap of the curves, by its share; those inside of what is usual are none.
@@ -36,6 +37,11 @@ std::optional<JobGap> find_gap(const JobFacts& facts);
 // Over sockets an RDMA port carries nothing, and a port explains no more than its share of the
 // ports of its node: one of eight at most 1/8 of the rate.
 void explain_gap(const JobFacts& facts, const JobGap& gap, std::vector<core::Finding>& findings);
+
+// Whether something says what the table should reach.
+bool is_compared(const JobFacts& facts, const JudgedCurve& judged);
+// A reader of tables alone has no reference where the pile has one: the ports of its nodes.
+void drop_answered(const JobFacts& facts, std::vector<core::Caveat>& caveats);
 
 // What limits the comparison: a table that does not say its GPUs may be of other ones.
 std::vector<core::Caveat> caveats_of(const std::optional<JobGap>& gap);

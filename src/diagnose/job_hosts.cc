@@ -134,6 +134,20 @@ JobHosts hosts_of(const std::vector<const nccl::DebugLog*>& logs,
   return hosts;
 }
 
+HostGroups joined_hosts(const JobHosts& hosts) {
+  HostGroups groups;
+  for (std::size_t i = 0; i < hosts.names.size(); ++i)
+    if (hosts.groups[i] >= 0) groups.emplace(hosts.names[i], hosts.groups[i]);
+  return groups;
+}
+
+bool is_stranger(const JobHosts& hosts, const std::string& name) {
+  if (!hosts.are_all_known || name.empty()) return false;
+  if (std::find(hosts.names.begin(), hosts.names.end(), name) != hosts.names.end()) return false;
+  return std::any_of(hosts.names.begin(), hosts.names.end(),
+                     [&](const std::string& host) { return shape_of(host) == shape_of(name); });
+}
+
 void place_machines(const JobHosts& hosts, std::vector<JobMachine>& machines) {
   if (hosts.names.empty()) return;
   // Where each host has its machine, another one is none of them, whatever its name is.

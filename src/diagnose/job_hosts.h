@@ -14,6 +14,7 @@
 
 #include "curve/curve.h"
 #include "diagnose/job.h"
+#include "diagnose/log.h"
 
 namespace comm_probe::diagnose {
 
@@ -24,6 +25,13 @@ struct JobHosts {
 };
 JobHosts hosts_of(const std::vector<const nccl::DebugLog*>& logs,
                   const std::vector<const curve::Curve*>& tables);
+
+// Those that something joins.
+HostGroups joined_hosts(const JobHosts& hosts);
+
+// All hosts are known, the name is built like theirs and is none of them: "node03" beside node01
+// and node02.
+bool is_stranger(const JobHosts& hosts, const std::string& name);
 
 // Sets membership and group of each machine.
 void place_machines(const JobHosts& hosts, std::vector<JobMachine>& machines);

@@ -10,6 +10,7 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/job_hosts.h"
+#include "diagnose/job_versions.h"
 #include "diagnose/log_rules.h"
 #include "diagnose/topo_diff.h"
 
@@ -226,14 +227,18 @@ void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& fo
   const auto [machine, port] = fast_port(facts);
   if (socket == facts.log.networks.end() || machine == nullptr) return;
   const std::optional<StatedSetting> setting = socket_cause(facts);
+  const nccl::LogProblem* verbs = facts.log.problem(nccl::LogFamily::kNoVerbs);
   const std::string why =
       setting ? fmt::format("{}={} sends NCCL over TCP", setting->name, setting->value)
+      : verbs ? "NCCL cannot open libibverbs and goes over TCP (Using network Socket)"
               : "NCCL goes over TCP (Using network Socket)";
   Finding finding = log_finding(facts.log, "job.network-ignored",
                                 fmt::format("{} although {} of {} is up with {}", why, port->name(),
                                             machine->name, core::format_bandwidth(*port->rate)),
                                 socket->first);
   if (setting) finding.evidence.insert(finding.evidence.begin(), setting->from);
+  if (verbs != nullptr)
+    finding.evidence.insert(finding.evidence.begin(), log_evidence(facts.log, verbs->first));
   finding.evidence.push_back(port->from);
   finding.confidence = core::Confidence::kLikely;
   if (!machine->is_host && facts.log.named_hosts() > 0) {
@@ -285,56 +290,6 @@ void judge_unused_nics(const JobFacts& facts, const std::vector<Finding>& found,
     judgement.findings.push_back(std::move(finding));
     return;
   }
-}
-
-// "2.18.3+cuda12.1" -> "2.18.3"
-std::string release_of(const std::string& version) { return version.substr(0, version.find('+')); }
-
-// An artifact that says which NCCL it is of.
-struct OfVersion {
-  std::string what = {};  // "the table a.txt"
-  std::string version = {};
-  core::Evidence from = {};
-};
-
-std::vector<OfVersion> versions_beside_log(const JobFacts& facts) {
-  std::vector<OfVersion> all;
-  for (const JudgedReading& reading : facts.curves)
-    for (const JudgedCurve& judged : reading.curves)
-      all.push_back(
-          {"the table " + judged.curve->file,
-           release_of(judged.curve->nccl_version),
-           {judged.curve->file, judged.curve->first_line, "NCCL " + judged.curve->nccl_version}});
-  for (const torch::Trace& trace : facts.traces)
-    all.push_back({"the trace " + trace.file,
-                   release_of(trace.library_version),
-                   {trace.file, {}, "nccl_version " + trace.library_version}});
-  std::erase_if(all, [](const OfVersion& each) { return each.version.empty(); });
-  return all;
-}
-
-// The log, or the first artifact where there is no log, beside the others.
-void judge_versions(const JobFacts& facts, Judgement& judgement) {
-  const std::vector<OfVersion> stated = versions_beside_log(facts);
-  if (stated.empty()) return;
-  OfVersion first = stated.front();
-  std::set<std::string> known = {first.version};
-  if (!facts.log.versions.empty()) {
-    known.clear();
-    for (const nccl::LogFact& fact : facts.log.versions) known.insert(release_of(fact.text));
-    first = {"the log", *known.begin(), log_evidence(facts.log, facts.log.versions.front().first)};
-  }
-  const auto other = std::find_if(stated.begin(), stated.end(), [&](const OfVersion& each) {
-    return !known.contains(each.version);
-  });
-  if (other == stated.end()) return;
-  Finding finding = core::make_finding(
-      "job.versions-differ",
-      fmt::format("{} is of NCCL {}, {} of NCCL {}: what one shows need not hold for the other",
-                  first.what, first.version, other->what, other->version));
-  finding.evidence = {first.from, other->from};
-  finding.confidence = core::Confidence::kCertain;
-  judgement.findings.push_back(std::move(finding));
 }
 
 // Of two machines none is the rule; which of them comes first is a matter of their names.
@@ -417,7 +372,7 @@ Judgement judge_joins(const JobFacts& facts, const std::vector<Finding>& found) 
   judge_far_nics(facts, judgement);
   judge_ignored_network(facts, found, judgement);
   judge_unused_nics(facts, found, judgement);
-  judge_versions(facts, judgement);
+  judgement.add(judge_versions(facts));
   judge_alike(facts, judgement);
   return judgement;
 }

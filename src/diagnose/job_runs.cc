@@ -198,29 +198,113 @@ const std::vector<int>* all_ranks(const torch::Digest& digest) {
   return nullptr;
 }
 
+std::string folder_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == file.npos ? "." : file.substr(0, slash);
+}
+
+std::set<int> ranks_of(const Digests& digests) {
+  std::set<int> ranks;
+  for (const auto& digest : digests) ranks.insert(digest->rank);
+  return ranks;
+}
+
+// Each rank of the group of all ranks has its dump.
+bool is_whole(const Digests& digests) {
+  const std::vector<int>* all = digests.empty() ? nullptr : all_ranks(*digests.front());
+  const std::set<int> ranks = ranks_of(digests);
+  return all != nullptr &&
+         std::all_of(all->begin(), all->end(), [&](int rank) { return ranks.contains(rank); });
+}
+
+// Of one list of ranks: folders that are whole, each by itself.
+std::vector<Digests> by_folder(const Digests& digests) {
+  std::vector<PlacedRank> places;
+  for (const auto& digest : digests) places.push_back({digest->dump.file, digest->rank});
+  std::vector<Digests> jobs;
+  for (const std::vector<std::size_t>& job : jobs_by_folder(places)) {
+    jobs.emplace_back();
+    for (const std::size_t i : job) jobs.back().push_back(digests[i]);
+  }
+  const bool are_whole = std::all_of(jobs.begin(), jobs.end(), is_whole);
+  return are_whole ? jobs : std::vector<Digests>{digests};
+}
+
+std::vector<Digests> jobs_of(const Digests& digests) {
+  std::map<std::vector<int>, Digests> listed;
+  Digests unlisted;
+  for (const auto& digest : digests)
+    if (const auto* ranks = all_ranks(*digest))
+      listed[*ranks].push_back(digest);
+    else
+      unlisted.push_back(digest);
+  std::vector<Digests> jobs;
+  for (const auto& [ranks, of_list] : listed)
+    for (Digests& job : by_folder(of_list)) jobs.push_back(std::move(job));
+  if (jobs.empty()) return {unlisted};
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const Digests& a, const Digests& b) { return a.size() > b.size(); });
+  jobs.front().insert(jobs.front().end(), unlisted.begin(), unlisted.end());
+  return jobs;
+}
+
+core::Caveat left_out(const Digests& job, std::size_t kept) {
+  return core::make_caveat(
+      "job.several-runs",
+      fmt::format("{} dump{} ({}{}) of another job than the {} that were judged", job.size(),
+                  job.size() == 1 ? " is" : "s are", job.front()->dump.file,
+                  job.size() == 1 ? "" : ", ...", kept),
+      "left out, as ranks of it are missing; comm-probe hang judges them by themselves");
+}
+
+core::Caveat judged_apart(const Digests& job, const Digests& kept) {
+  return core::make_caveat(
+      "job.several-runs",
+      fmt::format("the {} dumps of {} are of another job (or another time of it) than the {} of {}",
+                  job.size(), folder_of(job.front()->dump.file), kept.size(),
+                  folder_of(kept.front()->dump.file)),
+      "each was judged by itself; what else lies here was joined with the latter", false);
+}
+
 }  // namespace
 
-std::vector<core::Caveat> keep_one_job(std::vector<std::shared_ptr<const torch::Digest>>& digests) {
-  std::map<std::vector<int>, std::size_t> jobs;
-  for (const auto& digest : digests)
-    if (const auto* ranks = all_ranks(*digest)) ++jobs[*ranks];
-  if (jobs.size() < 2) return {};
-  const std::vector<int> kept =
-      std::max_element(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.second, a.first.size()) < std::pair(b.second, b.first.size());
-      })->first;
-  std::string first;
-  const std::size_t dropped = std::erase_if(digests, [&](const auto& digest) {
-    const auto* ranks = all_ranks(*digest);
-    const bool is_other = ranks != nullptr && *ranks != kept;
-    if (is_other && first.empty()) first = digest->dump.file;
-    return is_other;
-  });
-  return {core::make_caveat("job.several-runs",
-                            fmt::format("{} dump{} ({}{}) of another job than the {} of {} ranks",
-                                        dropped, dropped == 1 ? " is" : "s are", first,
-                                        dropped == 1 ? "" : ", ...", digests.size(), kept.size()),
-                            "left out; comm-probe hang judges them by themselves")};
+std::vector<std::vector<std::size_t>> jobs_by_folder(const std::vector<PlacedRank>& ranks) {
+  std::map<std::string, std::vector<std::size_t>> folders;
+  for (std::size_t i = 0; i < ranks.size(); ++i) folders[folder_of(ranks[i].file)].push_back(i);
+  std::vector<std::vector<std::size_t>> jobs;
+  std::vector<std::set<int>> known;
+  for (const auto& [folder, members] : folders) {
+    std::set<int> own;
+    for (const std::size_t i : members)
+      if (ranks[i].rank >= 0) own.insert(ranks[i].rank);
+    const auto fits = [&](const std::set<int>& others) {
+      return std::none_of(own.begin(), own.end(), [&](int rank) { return others.contains(rank); });
+    };
+    const auto at =
+        static_cast<std::size_t>(std::find_if(known.begin(), known.end(), fits) - known.begin());
+    if (at == known.size()) {
+      known.emplace_back();
+      jobs.emplace_back();
+    }
+    known[at].insert(own.begin(), own.end());
+    jobs[at].insert(jobs[at].end(), members.begin(), members.end());
+  }
+  for (std::vector<std::size_t>& job : jobs) std::sort(job.begin(), job.end());
+  return jobs;
+}
+
+OtherDumps keep_one_job(Digests& digests) {
+  OtherDumps others;
+  if (digests.empty()) return others;
+  std::vector<Digests> jobs = jobs_of(digests);
+  for (std::size_t i = 1; i < jobs.size(); ++i) {
+    const bool can_judge = is_whole(jobs[i]);
+    others.caveats.push_back(can_judge ? judged_apart(jobs[i], jobs.front())
+                                       : left_out(jobs[i], jobs.front().size()));
+    if (can_judge) others.jobs.push_back(std::move(jobs[i]));
+  }
+  digests = std::move(jobs.front());
+  return others;
 }
 
 }  // namespace comm_probe::diagnose

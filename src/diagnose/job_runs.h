@@ -32,8 +32,22 @@ struct LogRuns {
 };
 LogRuns runs_of(const nccl::DebugLog& log);
 
-// Dumps whose group of all ranks lists other ranks are of another job: those of the job with the
-// most dumps are kept.
-std::vector<core::Caveat> keep_one_job(std::vector<std::shared_ptr<const torch::Digest>>& digests);
+// Things of ranks by the folders they lie in: folders that hold a rank in common are of two jobs,
+// the others of one (a folder for each node). Indices, in the order that was given.
+struct PlacedRank {
+  std::string file = {};
+  int rank = -1;  // -1: not known, in common with nothing
+};
+std::vector<std::vector<std::size_t>> jobs_by_folder(const std::vector<PlacedRank>& ranks);
+
+// Dumps are of two jobs where their groups of all ranks list other ranks, or where folders hold all
+// ranks each. Those of the job with the most dumps are kept; others that hold all their ranks can
+// be judged by themselves, the rest is left out.
+using Digests = std::vector<std::shared_ptr<const torch::Digest>>;
+struct OtherDumps {
+  std::vector<Digests> jobs = {};
+  std::vector<core::Caveat> caveats = {};
+};
+OtherDumps keep_one_job(Digests& digests);
 
 }  // namespace comm_probe::diagnose

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnose/job_gap.h"
 #include "diagnose/job_gdr.h"
 #include "diagnose/job_hosts.h"
 #include "diagnose/log_rules.h"
@@ -63,6 +64,7 @@ bool has_host(const JobFacts& facts) {
                      [](const topology::Survey& survey) { return survey.is_whole_machine(); });
 }
 bool has_ranks(const JobFacts& facts) { return !facts.log.ranks.empty(); }
+bool is_planned(const JobFacts& facts) { return facts.is_planned; }
 bool has_networks(const JobFacts& facts) {
   return !facts.log.networks.empty() && is_multi_node(facts.log);
 }
@@ -81,7 +83,7 @@ bool has_dumps(const JobFacts& facts) { return facts.dumps != nullptr; }
 bool has_lines(const JobFacts& facts) { return facts.has_log() || !facts.lines.logs.empty(); }
 bool has_traces(const JobFacts& facts) { return !facts.traces.empty(); }
 bool has_reference(const JobFacts& facts) {
-  return any_curve(facts, [](const JudgedCurve& judged) { return judged.expectation.has_value(); });
+  return any_curve(facts, [&](const JudgedCurve& judged) { return is_compared(facts, judged); });
 }
 bool has_wrong_column(const curve::Row& row) {
   return row.out_of_place && row.out_of_place->wrong.has_value();
@@ -100,8 +102,10 @@ bool has_links(const JobFacts& facts) {
   return std::any_of(facts.curves.begin(), facts.curves.end(),
                      [](const JudgedReading& reading) { return !reading.link_references.empty(); });
 }
+// NCCL prints completion errors whatever NCCL_DEBUG says but NONE.
 bool has_network(const JobFacts& facts) {
-  return has_watched_ports(facts) || any_comm(facts, [](const nccl::LogComm& comm) {
+  return has_watched_ports(facts) || (facts.has_log() && is_multi_node(facts.log)) ||
+         any_comm(facts, [](const nccl::LogComm& comm) {
            return std::any_of(comm.edges.begin(), comm.edges.end(),
                               [](const nccl::LogEdges& edges) { return edges.is_net; });
          });
@@ -114,10 +118,16 @@ constexpr const char* kTopology =
 constexpr const char* kDirectPath =
     "the paths of GPUs and NICs and what the bridges redirect (ACS): comm-probe topo record "
     "node.tar.gz on each node, or nvidia-smi topo -m and sudo lspci -vvv";
+constexpr const char* kPlan =
+    "NCCL_TOPO_DUMP_FILE=topo.xml in the job (or comm-probe topo record on the node), and its log "
+    "with NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING";
 constexpr const char* kDumps =
     "the files that PyTorch writes to TORCH_FR_DUMP_TEMP_FILE (TORCH_FR_BUFFER_SIZE=2000, "
     "TORCH_NCCL_DUMP_ON_TIMEOUT=1)";
 constexpr const char* kCounters = "comm-probe topo check --net --watch 60s on each node";
+constexpr const char* kNetworkErrors =
+    "NCCL's own log of every rank (NCCL_DEBUG=WARN prints a completion status 12 or 13), and "
+    "comm-probe topo check --net --watch 60s on each node";
 constexpr const char* kCurve =
     "all_reduce_perf -b 8 -e 8G -f 2 on one node and on two, and the hardware: --machine NAME, or "
     "a "
@@ -194,7 +204,8 @@ const std::vector<JobQuestion> kQuestions = {
       "nccl.call-refused"},
      has_ranks,
      kLogs},
-    {JobTree::kStuck, "network", "does the network answer", kErrorIds, has_network, kCounters},
+    {JobTree::kStuck, "network", "does the network answer, without completion status 12 or 13",
+     kErrorIds, has_network, kNetworkErrors},
     {JobTree::kStuck, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
      has_direct_path_facts, kDirectPath},
     {JobTree::kStuck, "ports", "are all ports up", kPortIds, has_ports, kTopology},
@@ -287,9 +298,15 @@ const std::vector<JobQuestion> kQuestions = {
     {JobTree::kSlow,
      "settings",
      "does a setting hold it back",
-     {"nccl.*", "log.settings-differ", "log.plan-*", "log.pci-speed-*"},
+     {"nccl.*", "log.settings-differ", "log.pci-speed-*"},
      has_ranks,
      kLogs},
+    {JobTree::kSlow,
+     "plan",
+     "did NCCL decide what it decides on this topology",
+     {"log.plan-*", "job.nvlink-*"},
+     is_planned,
+     kPlan},
     {JobTree::kSlow,
      "benchmark",
      "did the benchmark reach what the links carry",

@@ -64,22 +64,53 @@ std::vector<int> ranks_of(const DebugLog& log, const std::vector<int>& processes
   return {ranks.begin(), ranks.end()};
 }
 
-std::vector<int> host_sets(const DebugLog& log) {
+namespace {
+
+// Hosts of which no communicator is known are of the job of the text that holds their lines: one
+// output of a job holds them all. Where it holds two jobs, nothing says of which they are.
+void join_by_text(const DebugLog& log, Bonds& bonds, std::vector<bool>& is_joined) {
+  std::map<int, std::set<int>> hosts_of_file;
+  for (const nccl::LogProcess& process : log.processes)
+    hosts_of_file[process.file].insert(process.host);
+  const std::vector<bool> was_joined = is_joined;
+  for (const auto& [file, hosts] : hosts_of_file) {
+    std::set<int> roots;
+    for (const int host : hosts)
+      if (was_joined[static_cast<std::size_t>(host)]) roots.insert(bonds.root(host));
+    if (roots.size() > 1 || hosts.size() < 2) continue;
+    for (const int host : hosts) {
+      bonds.bind(host, roots.empty() ? *hosts.begin() : *roots.begin());
+      is_joined[static_cast<std::size_t>(host)] = true;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> host_sets(const DebugLog& log, const HostGroups& known) {
   const auto host_of = [&](int process) {
     return log.processes[static_cast<std::size_t>(process)].host;
   };
   Bonds bonds(log.hosts.size());
-  for (const nccl::LogComm& comm : log.comms)
-    for (const int process : comm.processes)
-      bonds.bind(host_of(process), host_of(comm.processes.front()));
-  std::vector<int> sets(log.hosts.size(), -1);
-  std::map<int, int> numbers;  // of roots, in the order of the communicators
+  std::vector<bool> is_joined(log.hosts.size());
   for (const nccl::LogComm& comm : log.comms)
     for (const int process : comm.processes) {
-      const int next = static_cast<int>(numbers.size());
-      sets[static_cast<std::size_t>(host_of(process))] =
-          numbers.try_emplace(bonds.root(host_of(process)), next).first->second;
+      if (comm.size < 2 || comm.ranks_seen == 0) continue;  // an excerpt names nobody
+      bonds.bind(host_of(process), host_of(comm.processes.front()));
+      is_joined[static_cast<std::size_t>(host_of(process))] = true;
     }
+  std::map<int, int> first_of_group;
+  for (std::size_t host = 0; host < log.hosts.size(); ++host) {
+    const auto group = known.find(log.hosts[host]);
+    if (group == known.end()) continue;
+    is_joined[host] = true;
+    const int number = static_cast<int>(host);
+    bonds.bind(number, first_of_group.try_emplace(group->second, number).first->second);
+  }
+  join_by_text(log, bonds, is_joined);
+  std::vector<int> sets(log.hosts.size(), -1);
+  for (std::size_t host = 0; host < log.hosts.size(); ++host)
+    if (is_joined[host]) sets[host] = bonds.root(static_cast<int>(host));
   return sets;
 }
 
@@ -132,10 +163,10 @@ std::vector<int> silent_ranks(const DebugLog& log) {
   return {};
 }
 
-Judgement judge_log(const DebugLog& log, const torch::JobLines& job) {
+Judgement judge_log(const DebugLog& log, const torch::JobLines& job, const HostGroups& known) {
   Judgement judgement = judge_log_problems(log);
   add_log_job(log, job, judgement);
-  judgement.add(judge_log_network(log));
+  judgement.add(judge_log_network(log, known));
   judgement.add(judge_log_ranks(log));
   Judgement across = judge_log_across(log);
   std::erase_if(across.findings, [&](const auto& found) { return judgement.has(found.id); });

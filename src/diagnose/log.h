@@ -9,14 +9,22 @@
 //   "... with error 4, ... vendor err 81"            -> log.ib-local-protection, log.possible-acs
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "diagnose/diagnose.h"
 #include "nccl/debug_log.h"
 #include "torch/job_lines.h"
 
 namespace comm_probe::diagnose {
 
-// `job`: lines of PyTorch, the kernel and launchers, and Python tracebacks in the same texts.
-Judgement judge_log(const nccl::DebugLog& log, const torch::JobLines& job = {});
+// Hosts that other artifacts join have one number; a host of which none speaks is not in it.
+using HostGroups = std::map<std::string, int>;
+
+// `job`: lines of PyTorch, the kernel and launchers, and Python tracebacks in the same texts. Hosts
+// are compared where a communicator or `known` joins them, or one text holds the lines of both.
+Judgement judge_log(const nccl::DebugLog& log, const torch::JobLines& job = {},
+                    const HostGroups& known = {});
 
 // One sentence for the reader in a hurry.
 std::string log_verdict(const nccl::DebugLog& log, const Judgement& judgement);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/finding_table.h"
@@ -35,19 +36,42 @@ bool begins_with_any(std::string_view text, const Words& words) {
                      [&](std::string_view word) { return text.starts_with(word); });
 }
 
+bool is_of_any(const nccl::LogNicList& list, const std::set<int>& hosts) {
+  return list.hosts.empty() || std::any_of(list.hosts.begin(), list.hosts.end(),
+                                           [&](int host) { return hosts.contains(host); });
+}
+
+// The hosts whose ranks go over sockets, and those of their communicators. All, where no line says
+// which ranks they are.
+std::set<int> socket_hosts(const DebugLog& log, const std::vector<int>& sets) {
+  std::set<int> hosts, joined;
+  for (const nccl::LogProcess& process : log.processes) {
+    if (process.network < 0) continue;
+    if (log.networks[static_cast<std::size_t>(process.network)].text != "Socket") continue;
+    hosts.insert(process.host);
+    joined.insert(sets[static_cast<std::size_t>(process.host)]);
+  }
+  joined.erase(-1);
+  for (std::size_t host = 0; host < sets.size(); ++host)
+    if (hosts.empty() || joined.contains(sets[host])) hosts.insert(static_cast<int>(host));
+  return hosts;
+}
+
 const nccl::LogFact* network(const DebugLog& log, std::string_view name) {
   const auto found = std::find_if(log.networks.begin(), log.networks.end(),
                                   [&](const nccl::LogFact& fact) { return fact.text == name; });
   return found == log.networks.end() ? nullptr : &*found;
 }
 
-// The first interface of the socket lists that begins with one of `words`.
+// The first interface of the socket lists of these hosts that begins with one of `words`.
 template <class Words>
 std::pair<const nccl::LogNicList*, std::string> socket_interface(const DebugLog& log,
+                                                                 const std::set<int>& hosts,
                                                                  const Words& words) {
   for (const nccl::LogNicList& list : log.nic_lists)
     for (const nccl::LogNic& nic : list.nics)
-      if (list.is_socket && begins_with_any(nic.name, words)) return {&list, nic.name};
+      if (list.is_socket && is_of_any(list, hosts) && begins_with_any(nic.name, words))
+        return {&list, nic.name};
   return {nullptr, ""};
 }
 
@@ -62,37 +86,27 @@ const LogProblem* failed_plugin(const DebugLog& log) {
   return nullptr;
 }
 
-// The network of other ranks that share a communicator with those on sockets, or of which no
-// communicator is known; empty where there is none.
-std::string network_of_others(const DebugLog& log) {
-  const std::vector<int> sets = host_sets(log);
-  std::map<std::string_view, std::set<int>> sets_of_network;
-  for (const nccl::LogProcess& process : log.processes)
-    if (process.network >= 0)
-      sets_of_network[log.networks[static_cast<std::size_t>(process.network)].text].insert(
-          sets[static_cast<std::size_t>(process.host)]);
-  const std::set<int>& on_sockets = sets_of_network["Socket"];
-  for (const nccl::LogFact& fact : log.networks) {
-    if (fact.text == "Socket") continue;
-    const std::set<int>& others = sets_of_network[fact.text];
-    const bool is_unknown =
-        on_sockets.empty() || others.empty() || on_sockets.contains(-1) || others.contains(-1);
-    if (is_unknown || std::any_of(others.begin(), others.end(),
-                                  [&](int set) { return on_sockets.contains(set); }))
-      return fact.text;
+// The network of other ranks on these hosts; empty where there is none.
+std::string network_of_others(const DebugLog& log, const std::set<int>& hosts) {
+  for (const nccl::LogProcess& process : log.processes) {
+    if (process.network < 0 || !hosts.contains(process.host)) continue;
+    const std::string& name = log.networks[static_cast<std::size_t>(process.network)].text;
+    if (name != "Socket") return name;
   }
   return "";
 }
 
 // What shows that something faster was there; empty where nothing does.
-std::string faster_network(const DebugLog& log) {
-  if (const std::string others = network_of_others(log); !others.empty())
+std::string faster_network(const DebugLog& log, const std::set<int>& hosts) {
+  if (const std::string others = network_of_others(log, hosts); !others.empty())
     return fmt::format("other ranks use {}", others);
-  if (const auto [list, interface] = socket_interface(log, kFabricInterfaces); list != nullptr)
+  if (const auto [list, interface] = socket_interface(log, hosts, kFabricInterfaces);
+      list != nullptr)
     return fmt::format("the hosts have the fabric of {}", interface);
   if (failed_plugin(log) != nullptr) return "a network plugin was loaded";
   for (const nccl::LogNicList& list : log.nic_lists)
-    if (!list.is_socket) return fmt::format("the RDMA NIC {} was found", list.nics.front().name);
+    if (!list.is_socket && is_of_any(list, hosts))
+      return fmt::format("the RDMA NIC {} was found", list.nics.front().name);
   return "";
 }
 
@@ -107,11 +121,12 @@ std::pair<std::string, const nccl::LogPlace*> reason_for_sockets(const DebugLog&
   return {"no faster network could be used", nullptr};
 }
 
-void judge_fallback(const DebugLog& log, Judgement& judgement) {
+void judge_fallback(const DebugLog& log, const std::vector<int>& sets, Judgement& judgement) {
   const nccl::LogFact* socket = network(log, "Socket");
   if (socket == nullptr || !is_multi_node(log) || log.problem(LogFamily::kOpenDevice) != nullptr)
     return;
-  const std::string faster = faster_network(log);
+  const std::set<int> hosts = socket_hosts(log, sets);
+  const std::string faster = faster_network(log, hosts);
   const auto [why, place] = reason_for_sockets(log);
   if (faster.empty()) {
     if (socket_setting(log) == nullptr) return;
@@ -125,7 +140,8 @@ void judge_fallback(const DebugLog& log, Judgement& judgement) {
       fmt::format("NCCL goes over TCP (Using network Socket) although {}: {}", faster, why),
       socket->first);
   if (place != nullptr) finding.evidence.push_back(log_evidence(log, *place));
-  if (const auto [list, interface] = socket_interface(log, kFabricInterfaces); list != nullptr)
+  if (const auto [list, interface] = socket_interface(log, hosts, kFabricInterfaces);
+      list != nullptr)
     finding.evidence.push_back(log_evidence(log, list->first));
   finding.confidence = place != nullptr ? Confidence::kLikely : Confidence::kPossible;
   finding.next = {"ls $(echo $LD_LIBRARY_PATH | tr : ' ') | grep libnccl-net",
@@ -240,8 +256,15 @@ void judge_pair_gdr(const DebugLog& log, Judgement& judgement) {
   judgement.findings.push_back(std::move(finding));
 }
 
+// No line says that the hosts are of one job: what differs between two jobs is no fault.
+void weigh_unjoined(Finding& finding) {
+  finding.severity = core::Severity::kInfo;
+  finding.confidence = Confidence::kPossible;
+  finding.summary += " (if they are of one job: no line joins them)";
+}
+
 // Hosts whose network connections all have GPUDirect RDMA, beside hosts where none has.
-void judge_one_side(const DebugLog& log, Judgement& judgement) {
+void judge_one_side(const DebugLog& log, const std::vector<int>& sets, Judgement& judgement) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> edges(log.hosts.size());
   for (const nccl::LogProcess& process : log.processes) {
     auto& [gdr, plain] = edges[static_cast<std::size_t>(process.host)];
@@ -252,7 +275,6 @@ void judge_one_side(const DebugLog& log, Judgement& judgement) {
     std::vector<int> with = {}, without = {};
   };
   std::map<int, Sides> sides_of_set;  // hosts that share no communicator need not be of one job
-  const std::vector<int> sets = host_sets(log);
   for (std::size_t host = 0; host < edges.size(); ++host) {
     const auto [gdr, plain] = edges[host];
     Sides& sides = sides_of_set[sets[host]];
@@ -279,6 +301,7 @@ void judge_one_side(const DebugLog& log, Judgement& judgement) {
         finding.evidence.push_back(log_evidence(log, kind.first));
   }
   finding.confidence = Confidence::kLikely;
+  if (found->first < 0) weigh_unjoined(finding);
   finding.next = {"lsmod | grep peermem   (on both)"};
   judgement.findings.push_back(std::move(finding));
 }
@@ -290,11 +313,27 @@ void judge_plugin_gdr(const DebugLog& log, Judgement& judgement) {
       log, "log.gdr-plugin", "the network plugin switched GPUDirect RDMA off", plugin->first));
 }
 
-void judge_interfaces(const DebugLog& log, Judgement& judgement) {
-  const auto hosts = static_cast<std::size_t>(std::count_if(
-      log.hosts.begin(), log.hosts.end(), [](const std::string& name) { return !name.empty(); }));
+// How many named hosts are of the job of the host that prints this line; of the largest job where
+// the line names no host.
+std::size_t hosts_of_job(const DebugLog& log, const std::vector<int>& sets,
+                         const nccl::LogPlace& place) {
+  std::map<int, std::size_t> sizes;
+  std::optional<int> own;
+  for (std::size_t host = 0; host < log.hosts.size(); ++host) {
+    if (log.hosts[host].empty()) continue;
+    if (place.text.starts_with(log.hosts[host] + ":")) own = sets[host];
+    if (sets[host] >= 0) ++sizes[sets[host]];
+  }
+  if (own) return sizes.contains(*own) ? sizes[*own] : 1;
+  std::size_t most = 0;
+  for (const auto& [set, size] : sizes) most = std::max(most, size);
+  return most;
+}
+
+void judge_interfaces(const DebugLog& log, const std::vector<int>& sets, Judgement& judgement) {
   for (const nccl::LogFact& fact : log.bootstraps)
-    if ((fact.text.starts_with("lo ") || fact.text.find(" 127.") != std::string::npos) &&
+    if (const std::size_t hosts = hosts_of_job(log, sets, fact.first);
+        (fact.text.starts_with("lo ") || fact.text.find(" 127.") != std::string::npos) &&
         hosts > 1) {
       judgement.findings.push_back(log_finding(
           log, "log.loopback",
@@ -304,7 +343,8 @@ void judge_interfaces(const DebugLog& log, Judgement& judgement) {
       break;
     }
   for (const nccl::LogFact& fact : log.bootstraps)
-    if (begins_with_any(fact.text, kVirtualInterfaces) && hosts > 1) {
+    if (const std::size_t hosts = hosts_of_job(log, sets, fact.first);
+        begins_with_any(fact.text, kVirtualInterfaces) && hosts > 1) {
       judgement.findings.push_back(
           log_finding(log, "log.virtual-interface",
                       fmt::format("ranks of {} hosts are to meet over {}, which other hosts cannot "
@@ -315,7 +355,7 @@ void judge_interfaces(const DebugLog& log, Judgement& judgement) {
       judgement.findings.back().next = {"NCCL_SOCKET_IFNAME=INTERFACE that all hosts share"};
       return;
     }
-  const auto [list, interface] = socket_interface(log, kVirtualInterfaces);
+  const auto [list, interface] = socket_interface(log, socket_hosts(log, sets), kVirtualInterfaces);
   if (list == nullptr || !is_multi_node(log) || network(log, "Socket") == nullptr) return;
   Finding finding = log_finding(
       log, "log.virtual-interface",
@@ -328,14 +368,20 @@ void judge_interfaces(const DebugLog& log, Judgement& judgement) {
   judgement.findings.push_back(std::move(finding));
 }
 
-// Some hosts of both share a communicator; or of one of them none is known.
-bool may_be_of_one_job(const std::vector<int>& sets, const nccl::LogNicList& a,
-                       const nccl::LogNicList& b) {
-  const auto set_of = [&](int host) { return sets[static_cast<std::size_t>(host)]; };
+// Are two lists of hosts of one job?
+enum class Joined { kNo, kUnknown, kYes };
+Joined are_joined(const std::vector<int>& sets, const nccl::LogNicList& a,
+                  const nccl::LogNicList& b) {
+  Joined best = Joined::kNo;
   for (const int one : a.hosts)
-    for (const int other : b.hosts)
-      if (set_of(one) < 0 || set_of(other) < 0 || set_of(one) == set_of(other)) return true;
-  return false;
+    for (const int other : b.hosts) {
+      const int of_one = sets[static_cast<std::size_t>(one)];
+      const int of_other = sets[static_cast<std::size_t>(other)];
+      const bool is_unknown = of_one < 0 || of_other < 0;
+      if (!is_unknown && of_one == of_other) return Joined::kYes;
+      if (is_unknown) best = Joined::kUnknown;
+    }
+  return best;
 }
 
 bool share_host(const nccl::LogNicList& a, const nccl::LogNicList& b) {
@@ -344,9 +390,31 @@ bool share_host(const nccl::LogNicList& a, const nccl::LogNicList& b) {
                      [&](int host) { return hosts.count(host) > 0; });
 }
 
-void judge_nics(const DebugLog& log, Judgement& judgement) {
-  const std::vector<int> sets = host_sets(log);
+// A list of fewer hosts and the one of most hosts that it differs from; those of one job first.
+struct DifferingLists {
+  const nccl::LogNicList* fewer = nullptr;
   const nccl::LogNicList* most = nullptr;
+  Joined joined = Joined::kNo;
+};
+std::optional<DifferingLists> differing_lists(const DebugLog& log, const std::vector<int>& sets) {
+  constexpr std::size_t kMostLists = 64;
+  std::vector<const nccl::LogNicList*> lists;
+  for (const nccl::LogNicList& list : log.nic_lists)
+    if (!list.is_socket && lists.size() < kMostLists) lists.push_back(&list);
+  std::stable_sort(lists.begin(), lists.end(),
+                   [](const auto* a, const auto* b) { return a->hosts.size() > b->hosts.size(); });
+  std::optional<DifferingLists> unknown;
+  for (auto most = lists.begin(); most != lists.end(); ++most)
+    for (auto fewer = most + 1; fewer != lists.end(); ++fewer) {
+      if ((*fewer)->nics.size() == (*most)->nics.size() || share_host(**fewer, **most)) continue;
+      const Joined joined = are_joined(sets, **fewer, **most);
+      if (joined == Joined::kYes) return DifferingLists{*fewer, *most, joined};
+      if (joined == Joined::kUnknown && !unknown) unknown = {*fewer, *most, joined};
+    }
+  return unknown;
+}
+
+void judge_nics(const DebugLog& log, const std::vector<int>& sets, Judgement& judgement) {
   for (const nccl::LogNicList& list : log.nic_lists) {
     if (list.is_socket) continue;
     std::set<std::string> links;
@@ -357,23 +425,21 @@ void judge_nics(const DebugLog& log, Judgement& judgement) {
                       fmt::format("NCCL uses InfiniBand and RoCE ports together ({} ports on {})",
                                   list.nics.size(), hosts_text(log, list.hosts)),
                       list.first));
-    if (most == nullptr || list.hosts.size() > most->hosts.size()) most = &list;
   }
-  for (const nccl::LogNicList& list : log.nic_lists) {
-    if (list.is_socket || &list == most || list.nics.size() == most->nics.size()) continue;
-    if (share_host(list, *most) || !may_be_of_one_job(sets, list, *most)) continue;
+  if (const auto differing = differing_lists(log, sets)) {
+    const auto [fewer, most, joined] = *differing;
     Finding finding =
         log_finding(log, "log.nics-differ",
-                    fmt::format("{} use{} {} NICs where {} use{} {}", hosts_text(log, list.hosts),
-                                list.hosts.size() == 1 ? "s" : "", list.nics.size(),
+                    fmt::format("{} use{} {} NICs where {} use{} {}", hosts_text(log, fewer->hosts),
+                                fewer->hosts.size() == 1 ? "s" : "", fewer->nics.size(),
                                 hosts_text(log, most->hosts), most->hosts.size() == 1 ? "s" : "",
                                 most->nics.size()),
-                    list.first);
+                    fewer->first);
     finding.evidence.push_back(log_evidence(log, most->first));
     finding.confidence = Confidence::kCertain;
+    if (joined == Joined::kUnknown) weigh_unjoined(finding);
     finding.next = {"ibstat   (on both)"};
     judgement.findings.push_back(std::move(finding));
-    return;
   }
 }
 
@@ -428,16 +494,17 @@ const nccl::LogSetting* socket_setting(const DebugLog& log) {
   return nullptr;
 }
 
-Judgement judge_log_network(const DebugLog& log) {
+Judgement judge_log_network(const DebugLog& log, const HostGroups& known) {
   Judgement judgement;
-  judge_fallback(log, judgement);
+  const std::vector<int> sets = host_sets(log, known);
+  judge_fallback(log, sets, judgement);
   judge_provider(log, judgement);
   judge_hca_gdr(log, judgement);
   judge_pair_gdr(log, judgement);
-  judge_one_side(log, judgement);
+  judge_one_side(log, sets, judgement);
   judge_plugin_gdr(log, judgement);
-  judge_interfaces(log, judgement);
-  judge_nics(log, judgement);
+  judge_interfaces(log, sets, judgement);
+  judge_nics(log, sets, judgement);
   judge_hca_prefix(log, judgement);
   judge_pci(log, judgement);
   judge_host_memory(log, judgement);

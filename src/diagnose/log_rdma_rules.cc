@@ -73,6 +73,17 @@ std::string gid_advice(const DebugLog& log, const nccl::LogGid*& routable) {
       routable->index, routable->address);
 }
 
+// "peer 192.0.2.12 (node02)"
+std::string peer_text(const DebugLog& log, const LogProblem& problem) {
+  std::string text = tally(problem, "peer", "peers");
+  std::string host;
+  int peers = 0;
+  for (const auto& [name, times] : problem.named)
+    if (name.starts_with("peer ") && ++peers == 1) host = log.host_at(name.substr(5));
+  if (peers == 1 && !host.empty()) text += fmt::format(" ({})", host);
+  return text;
+}
+
 // "mlx5_2:1 GID index 3, ::ffff:10.1.0.1 -> ::ffff:10.2.0.1 (different subnets)"
 std::string pair_text(const LogProblem& problem) {
   const std::string local = field(problem, "local");
@@ -104,7 +115,7 @@ Finding judge_completion(const DebugLog& log, const LogProblem& problem) {
                 ? ")"
                 : fmt::format(", vendor {})", field(problem, "vendor"));
   const std::string who = joined(
-      {tally(problem, "hca", "HCAs"), tally(problem, "peer", "peers"),
+      {tally(problem, "hca", "HCAs"), peer_text(log, problem),
        field(problem, "local").size() < 8
            ? ""
            : fmt::format("GIDs {} -> {}{}", field(problem, "local"), field(problem, "remote"),
@@ -135,11 +146,17 @@ void add_possible_causes(const DebugLog& log, const LogProblem& problem, Judgeme
         std::any_of(log.nic_lists.begin(), log.nic_lists.end(), [](const nccl::LogNicList& list) {
           return !list.nics.empty() && list.nics.front().link == "IB";
         });
-    if (!is_infiniband)
+    const bool is_local = is_roce(log) && field(problem, "local").starts_with("fe80");
+    if (!is_infiniband && !judgement.has("log.possible-gid")) {
       add("log.possible-gid",
-          "on RoCE a GID that the peer cannot reach gives this; proof: the GID of the index in use "
-          "is link-local, RoCE v1 or of another subnet",
+          is_local
+              ? "the GID in use is link-local, which reaches hosts of one network segment alone: "
+                "another index has the routable RoCE v2 address"
+              : "on RoCE a GID that the peer cannot reach gives this; proof: the GID of the index "
+                "in use is link-local, RoCE v1 or of another subnet",
           {"show_gids", "ib_write_bw -x GID_INDEX between exactly this pair"});
+      if (is_local) judgement.findings.back().confidence = Confidence::kLikely;
+    }
     add("log.possible-link",
         "a port, cable or switch; proof: link_downed or symbol_error of a port",
         {"comm-probe topo check", "ibstat", "dmesg -T"});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnose/diagnose.h"
+#include "diagnose/log.h"
 #include "nccl/debug_log.h"
 #include "torch/job_lines.h"
 
@@ -14,7 +15,7 @@ namespace comm_probe::diagnose {
 // Warnings and errors; in the order of time, causes before what follows from them.
 Judgement judge_log_problems(const nccl::DebugLog& log);
 // Which network is used, NICs, GPUDirect RDMA, interfaces.
-Judgement judge_log_network(const nccl::DebugLog& log);
+Judgement judge_log_network(const nccl::DebugLog& log, const HostGroups& known = {});
 // Who is there, how far the ranks came, whether they agree.
 Judgement judge_log_ranks(const nccl::DebugLog& log);
 
@@ -36,7 +37,8 @@ std::string hosts_text(const nccl::DebugLog& log, const std::vector<int>& hosts)
 std::vector<int> ranks_of(const nccl::DebugLog& log, const std::vector<int>& processes);
 // Hosts whose ranks share communicators have one number, others another one; -1: a host of which no
 // communicator is known.
-std::vector<int> host_sets(const nccl::DebugLog& log);
+// What joins hosts beside the log (a table that lists both) is `known`.
+std::vector<int> host_sets(const nccl::DebugLog& log, const HostGroups& known = {});
 // A communicator of several nodes, or a connection over the network.
 bool is_multi_node(const nccl::DebugLog& log);
 // NCCL_IB_DISABLE=1 or NCCL_NET=Socket.

@@ -35,11 +35,11 @@ struct Leftover {
 };
 constexpr Leftover kLeftovers[] = {
     {"NCCL_P2P_DISABLE", is_on, "nccl.env-p2p-off",
-     "GPUs of one host do not reach each other directly, and NVLink stands idle: data goes through "
-     "host memory or by NIC"},
+     "GPUs of one host do not reach each other directly (where they have NVLink, it stands idle): "
+     "data goes through host memory or by NIC"},
     {"NCCL_P2P_LEVEL", is_local_level, "nccl.env-p2p-off",
-     "GPUs of one host do not reach each other directly, and NVLink stands idle: data goes through "
-     "host memory or by NIC"},
+     "GPUs of one host do not reach each other directly (where they have NVLink, it stands idle): "
+     "data goes through host memory or by NIC"},
     {"NCCL_IB_GID_INDEX", is_off, "nccl.env-risky",
      "on RoCE row 0 of the GID table is link-local RoCE v1 on most hosts, the classic time-out "
      "(InfiniBand: without effect); unset it from 2.21 on, NCCL then looks for a routable row"},

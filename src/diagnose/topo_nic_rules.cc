@@ -194,6 +194,8 @@ std::vector<Finding> slow_ports(const Survey& survey, const Group& group) {
     finding.observed = core::figure(Bandwidth::from_Gbps(static_cast<double>(rate) / 1000),
                                     Basis::kRead, "rate of the port");
     finding.evidence = {port_evidence(survey, name)};
+    finding.evidence.front().text =
+        fmt::format("{} {} Gb/s", name, core::format_number(static_cast<double>(rate) / 1000));
     finding.confidence = Confidence::kLikely;
     finding.next = {"mlxlink -d " + name, "ibstat " + name};
     findings.push_back(std::move(finding));

@@ -99,6 +99,12 @@ std::size_t DebugLog::named_processes() const {
       }));
 }
 
+std::string DebugLog::host_at(std::string_view address) const {
+  const auto found = host_of_address.find(address.substr(0, address.find('<')));
+  if (found == host_of_address.end() || found->second < 0) return "";
+  return hosts[static_cast<std::size_t>(found->second)];
+}
+
 std::size_t DebugLog::named_hosts() const {
   return static_cast<std::size_t>(std::count_if(
       hosts.begin(), hosts.end(), [](const std::string& name) { return !name.empty(); }));

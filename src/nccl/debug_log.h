@@ -207,6 +207,7 @@ struct LogComm {
 
 struct LogProcess {
   int host = 0;
+  int file = -1;  // of its first line
   std::uint64_t pid = 0;
   std::optional<int> launcher_rank = {};
   std::uint64_t warnings = 0;
@@ -245,6 +246,8 @@ struct DebugLog {
   std::vector<LogFact> drivers = {};     // cudaDriverVersion
   std::vector<LogFact> networks = {};    // "IB", "Socket"
   std::vector<LogFact> bootstraps = {};  // interfaces, "eth0"
+  // Which host says that an address is its own, by index; -1 where two hosts say so.
+  std::map<std::string, int, std::less<>> host_of_address = {};
   std::vector<LogNicList> nic_lists = {};
   std::vector<LogHcaGdr> hca_gdr = {};
   std::vector<LogPairGdr> pair_gdr = {};
@@ -266,6 +269,9 @@ struct DebugLog {
   const LogSetting* setting(std::string_view name) const;
   // The first of the family; null where there is none.
   const LogProblem* problem(LogFamily family) const;
+  // The name of the host with this address ("192.0.2.1", also "192.0.2.1<4000>"); empty where no
+  // line, or more than one host, claims it.
+  std::string host_at(std::string_view address) const;
   // Processes and hosts whose lines name them.
   std::size_t named_processes() const;
   std::size_t named_hosts() const;

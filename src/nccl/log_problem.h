@@ -74,6 +74,7 @@ enum class LogFamily {
   kOfiNoGdr,
   kPluginMissing,
   kPluginFailed,
+  kNoVerbs,  // healthy without RDMA NICs
   kPciUnknownSpeed,
   kPciNoSpeed,
   kSearchFallback,

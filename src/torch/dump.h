@@ -100,7 +100,8 @@ struct Dump {
   std::optional<int> rank = {};  // from the file name
   enum class Format { kPickle, kJson };
   Format format = Format::kPickle;
-  std::string version = {};  // "2.10"; empty: the list of end-2023 builds
+  std::string version = {};          // "2.10"; empty: the list of end-2023 builds
+  std::string library_version = {};  // of NCCL, "2.27.3"; from 2.6 on
   std::vector<DumpGroup> groups = {};
   std::vector<Operation> operations = {};
   std::vector<Arguments> arguments = {};

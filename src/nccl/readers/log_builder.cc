@@ -59,6 +59,7 @@ LogBuilder::Thread& LogBuilder::thread_of_line() {
   if (is_new) {
     log_.processes.emplace_back();
     log_.processes.back().host = host_index(line_.host);
+    log_.processes.back().file = here().file;
     log_.processes.back().pid = line_.pid;
     log_.processes.back().launcher_rank = launcher_rank(line_.prefix);
   }

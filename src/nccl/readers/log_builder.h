@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/input.h"
 #include "nccl/debug_log.h"
@@ -86,6 +87,9 @@ class LogBuilder {
   LogComm& comm_being_set_up();
   LogRank* rank() { return thread_->rank < 0 ? nullptr : &log_.ranks[index(thread_->rank)]; }
   void reach(LogPhase phase);
+  static std::uint64_t place_of(int comm, int rank);
+  bool has_host_of_thread(int comm) const;
+  int comm_of_id(const std::string& key, int first, int rank);
   int named_comm(const CommWords& words);
   int comm_without_id(const CommWords& words);
   void join(int into, int from);
@@ -109,6 +113,7 @@ class LogBuilder {
   bool read_bootstrap(LogScan scan);
   bool read_using_network(LogScan scan);
   bool read_net_line(LogScan scan);  // "NET/..."
+  void note_address(const LogNic& nic);
   bool read_nic_list(LogScan scan, bool is_socket);
   bool read_setting(LogScan scan);
   bool read_gdr(LogScan scan);  // "GPU Direct RDMA ..."
@@ -163,6 +168,9 @@ class LogBuilder {
   std::unordered_map<std::string, int> process_index_ = {};
   std::unordered_map<std::string, int> host_index_ = {};
   std::unordered_map<std::string, int> comm_index_ = {};
+  // Of an identity that several jobs have (a fixed NCCL_COMM_ID): those behind the first.
+  std::unordered_map<std::string, std::vector<int>> more_of_id_ = {};
+  std::unordered_set<std::uint64_t> taken_ranks_ = {};    // by communicator and rank
   std::unordered_map<std::string, int> rank_index_ = {};  // by process and pointer
   std::unordered_map<int, int> last_rank_ = {};           // by process
   // By size and rank: how many communicators without a name this rank has been in.

@@ -144,19 +144,46 @@ void LogBuilder::reach(LogPhase phase) {
     current->phase = phase;
 }
 
+std::uint64_t LogBuilder::place_of(int comm, int rank) {
+  return static_cast<std::uint64_t>(comm) << 32 | static_cast<std::uint32_t>(rank);
+}
+
+bool LogBuilder::has_host_of_thread(int comm) const {
+  const int host = log_.processes[index(thread_->process)].host;
+  const std::vector<int>& processes = log_.comms[index(comm)].processes;
+  return std::any_of(processes.begin(), processes.end(),
+                     [&](int each) { return log_.processes[index(each)].host == host; });
+}
+
+// A rank is one process: where it is there already, the identity is that of another job. Of several
+// communicators in which the rank is free, the one that has its host.
+int LogBuilder::comm_of_id(const std::string& key, int first, int rank) {
+  std::vector<int> all = {first};
+  if (const auto more = more_of_id_.find(key); more != more_of_id_.end())
+    all.insert(all.end(), more->second.begin(), more->second.end());
+  std::erase_if(all, [&](int comm) { return taken_ranks_.contains(place_of(comm, rank)); });
+  if (all.size() == 1) return all.front();
+  if (all.empty()) {
+    more_of_id_[key].push_back(new_comm());
+    return more_of_id_[key].back();
+  }
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](int comm) { return has_host_of_thread(comm); });
+  return at == all.end() ? all.front() : *at;
+}
+
 // The group with this identity; without one, the first of this size in which the rank is free.
 int LogBuilder::named_comm(const CommWords& words) {
   if (words.id.empty()) return comm_without_id(words);
   std::string key = words.is_split ? "split " : "id ";
   if (words.is_split && rank() != nullptr) key += log_.comms[index(rank()->comm)].id + ' ';
   key += words.id + ' ' + std::to_string(words.size);
-  const auto [found, is_new] = comm_index_.emplace(std::move(key), -1);
-  if (is_new) {
-    found->second = new_comm();
-    log_.comms[index(found->second)].id = words.id;
-    log_.comms[index(found->second)].is_split = words.is_split;
-  }
-  return found->second;
+  const auto [found, is_new] = comm_index_.emplace(key, -1);
+  if (is_new) found->second = new_comm();
+  const int comm = comm_of_id(key, found->second, words.rank);
+  log_.comms[index(comm)].id = words.id;
+  log_.comms[index(comm)].is_split = words.is_split;
+  return comm;
 }
 
 int LogBuilder::comm_without_id(const CommWords& words) {
@@ -187,6 +214,7 @@ int LogBuilder::new_rank(const CommWords& words) {
   LogComm& comm = log_.comms[index(rank.comm)];
   comm.size = words.size;
   ++comm.ranks_seen;
+  taken_ranks_.insert(place_of(rank.comm, rank.rank));
   comm.processes.push_back(thread_->process);
   log_.ranks.push_back(std::move(rank));
   rank_states_.emplace_back();
@@ -214,15 +242,15 @@ void LogBuilder::set_rank(const CommWords& words) {
   }
 }
 
-// Drafts that were never named are one excerpt; what was joined is gone.
+// Drafts of one text that were never named are one excerpt: what two texts cut from two jobs is not
+// one communicator. What was joined is gone.
 void LogBuilder::drop_drafts() {
-  int excerpt = -1;
+  std::map<int, int> excerpts;  // by file
   for (const Thread& thread : threads_) {
     if (thread.draft < 0) continue;
-    if (excerpt < 0)
-      excerpt = thread.draft;
-    else
-      join(excerpt, thread.draft);
+    const int file = log_.comms[index(thread.draft)].first.file;
+    const auto [excerpt, is_new] = excerpts.emplace(file, thread.draft);
+    if (!is_new) join(excerpt->second, thread.draft);
   }
   std::vector<int> now(log_.comms.size(), -1);
   std::vector<LogComm> kept;

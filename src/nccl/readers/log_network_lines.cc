@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kMostLists = 256;
 constexpr std::size_t kMostHcas = 256;
+constexpr std::size_t kMostAddresses = 1 << 16;
 
 // "eth0:192.0.2.1<0>", "veth7:fe80::2%veth7<0>" -> name and address
 LogNic socket_nic(std::string_view text) {
@@ -85,7 +86,18 @@ bool LogBuilder::read_bootstrap(LogScan scan) {
   const LogNic nic = socket_nic(scan.word());
   const bool is_loopback = nic.address.starts_with("127.") || nic.address == "::1";
   note(log_.bootstraps, is_loopback ? nic.name + " " + nic.address : nic.name, 256);
+  note_address(nic);
   return true;
+}
+
+void LogBuilder::note_address(const LogNic& nic) {
+  const bool is_local = nic.address.starts_with("127.") || nic.address == "::1" ||
+                        nic.address.starts_with("fe80") || nic.address.size() < 3;
+  if (is_local || log_.host_of_address.size() >= kMostAddresses) return;
+  const int host = process().host;
+  if (log_.hosts[index(host)].empty()) return;
+  int& known = log_.host_of_address.try_emplace(nic.address, host).first->second;
+  if (known != host) known = -1;
 }
 
 bool LogBuilder::read_using_network(LogScan scan) {
@@ -96,6 +108,10 @@ bool LogBuilder::read_using_network(LogScan scan) {
 bool LogBuilder::read_nic_list(LogScan scan, bool is_socket) {
   LogNicList list = {is_socket, nics_of(scan.rest(), is_socket), {}, {}};
   if (list.nics.empty()) return true;
+  if (is_socket)
+    std::for_each(list.nics.begin(), list.nics.end(),
+                  [&](const LogNic& nic) { note_address(nic); });
+  if (LogScan own = scan; own.behind("; OOB ")) note_address(socket_nic(own.word()));
   const int host = process().host;
   for (LogNicList& known : log_.nic_lists) {
     if (!same_list(known, list)) continue;

@@ -31,12 +31,13 @@ constexpr Row kReaders[] = {
     {"show_gids", show_gids_reader},
     {"ethtool", ethtool_reader},
     {"mlnx_qos", mlnx_qos_reader},
+    {"lsmod", lsmod_reader},
 };
 
 constexpr const char* kExpected =
     "expected `nvidia-smi topo -m`, an NCCL topology XML, a saved `topo show --json`, a recorded "
     "machine, or the output of lspci, nvidia-smi topo -p2p, nvidia-smi nvlink -s, numactl -H, "
-    "ibstat, ibstatus, ibv_devinfo, rdma link, show_gids, ethtool -S or mlnx_qos";
+    "ibstat, ibstatus, ibv_devinfo, rdma link, show_gids, ethtool -S, mlnx_qos or lsmod";
 
 class TextReading {
  public:

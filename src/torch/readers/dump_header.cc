@@ -38,6 +38,7 @@ void DumpBuilder::read_root(const ValueStack& stack) {
 
 void DumpBuilder::read_root_item(std::uint32_t key, const Value& value) {
   if (key == kVersion) dump_.version = text_of(value);
+  if (key == kLibraryVersion || key == kNcclVersion) dump_.library_version = text_of(value);
   if (key == kPgConfig) read_pg_config(value);
   if (key == kPgStatus) read_pg_status(value);
 }

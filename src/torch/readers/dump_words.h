@@ -40,6 +40,8 @@ enum Word : std::uint32_t {
   kLastEnqueued,
   kLastStarted,
   kLastCompleted,
+  kLibraryVersion,  // 2.10
+  kNcclVersion,     // 2.6 to 2.9
   kWordCount
 };
 inline constexpr std::array<std::string_view, kWordCount> kWords = {"profiling_name",
@@ -73,6 +75,8 @@ inline constexpr std::array<std::string_view, kWordCount> kWords = {"profiling_n
                                                                     "ranks",
                                                                     "last_enqueued_collective",
                                                                     "last_started_collective",
-                                                                    "last_completed_collective"};
+                                                                    "last_completed_collective",
+                                                                    "comm_lib_version",
+                                                                    "nccl_version"};
 
 }  // namespace comm_probe::torch

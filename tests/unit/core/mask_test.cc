@@ -28,6 +28,74 @@ TEST(Mask, NamesAreTheSameEverywhere) {
   EXPECT_EQ(masker.masked_text("gpu-node-070 is another"), "gpu-node-070 is another");
 }
 
+std::string mask_of(Masker& masker, const std::string& name) { return masker.masked_text(name); }
+
+TEST(Mask, RangesBecomeTheMasksOfTheirNames) {
+  for (const std::string variable : {"SLURM_NODELIST=", "SLURM_JOB_NODELIST=\"", "NodeList="}) {
+    Masker masker;
+    const std::string list = variable + "gpu-a[07-09,12],login1";
+    masker.learn("x\n" + list + "\n");
+    const std::string masked = masker.masked_text(list);
+    std::string expected = variable;
+    for (const char* name : {"gpu-a07", "gpu-a08", "gpu-a09", "gpu-a12", "login1"})
+      expected += (expected == variable ? "" : ",") + mask_of(masker, name);
+    EXPECT_EQ(masked, expected);
+    EXPECT_THAT(masked, Not(HasSubstr("gpu-a")));
+    // elsewhere, a part of them; devices are no hosts
+    EXPECT_EQ(masker.masked_text("srun: error on gpu-a[08-09]: exit 1"),
+              "srun: error on " + mask_of(masker, "gpu-a08") + "," + mask_of(masker, "gpu-a09") +
+                  ": exit 1");
+    EXPECT_EQ(masker.masked_text("NCCL_IB_HCA=mlx5_[0-3]"), "NCCL_IB_HCA=mlx5_[0-3]");
+  }
+}
+
+TEST(Mask, RangesOfSeveralBracketsMultiply) {
+  Masker masker;
+  masker.learn("SLURM_NODELIST=rack[1-2]n[3-4]");
+  for (const char* name : {"rack1n3", "rack1n4", "rack2n3", "rack2n4"})
+    EXPECT_THAT(mask_of(masker, name), Not(HasSubstr("rack"))) << name;
+}
+
+TEST(Mask, AHostOfAnyNodeListIsKnown) {
+  for (const char* line :
+       {"LSB_MCPU_HOSTS=hostx07 8 hostx08 8", "LSB_HOSTS=hostx07 hostx07 hostx08",
+        "hostx07 slots=8", "SLURM_SUBMIT_HOST=hostx07", "PMIX_HOSTNAME=hostx07",
+        "  NodeList=hostx[07-08]"}) {
+    Masker masker;
+    masker.learn(line);
+    EXPECT_THAT(masker.masked_text("lost hostx07"), Not(HasSubstr("hostx07"))) << line;
+  }
+}
+
+TEST(Mask, DomainsAreMaskedWhereverTheyStand) {
+  Masker masker;
+  const std::string text =
+      "SLURM_NODELIST=gpu[07-08]\nping gpu07.lab.site.example\nsearch lab.site.example b.example\n"
+      "mail bob@office.example; https://files.corp.example:8443/x\n";
+  for (int round = 0; round < 2; ++round) masker.learn(text);
+  const std::string masked =
+      masker.masked_text(text + "gpu09.lab.site.example www.site.example libnccl.so.2 rank0.log\n");
+  for (const char* word :
+       {"site.example", "lab.", "b.example", "office", "corp", "files.", "gpu07"})
+    EXPECT_THAT(masked, Not(HasSubstr(word))) << masked;
+  EXPECT_THAT(masked, HasSubstr("libnccl.so.2 rank0.log"));
+}
+
+// A name is the same mask in a path, a file name, and glued to other words.
+TEST(Mask, NamesInFileNames) {
+  Masker masker;
+  masker.know_host("gpu07");
+  masker.know_host("login");
+  const std::string mask = mask_of(masker, "gpu07");
+  for (const std::string text : {"nccl.gpu07.41200.log", "rank0_gpu07.txt", "gpu07-ib0",
+                                 "/a/gpu07/b", "topo_gpu07_after.txt"}) {
+    std::string expected = text;
+    expected.replace(expected.find("gpu07"), 5, mask);
+    EXPECT_EQ(masker.masked_text(text), expected);
+  }
+  EXPECT_EQ(masker.masked_text("gpu070 xgpu07 login_page"), "gpu070 xgpu07 login_page");
+}
+
 TEST(Mask, BinaryKeepsItsShape) {
   Masker masker;
   masker.know_host("gpu-node-07");

@@ -116,6 +116,59 @@ TEST(Fleet, OfDisjointPairsBothNodesAreOpen) {
   EXPECT_EQ(judgement.findings[0].next.size(), 2U);
 }
 
+// The worked example of pair_levels.h: two of three pairs are slow, so the median is.
+TEST(Fleet, WhereMostPairsAreSlowWhatIsLeftIsSaid) {
+  Fleet fleet = all_pairs(3, 24);
+  set(fleet, 2, 3, 48.3);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  const auto& finding = judgement.findings[0];
+  EXPECT_EQ(finding.id, "curve.pair-or-node");
+  EXPECT_EQ(finding.confidence, core::Confidence::kPossible);
+  EXPECT_NE(finding.summary.find("node1"), std::string::npos) << finding.summary;
+  EXPECT_NEAR(finding.expected->value, 48.3, 0.1);
+  EXPECT_NEAR(finding.observed->value, 24, 0.1);
+  EXPECT_FALSE(finding.next.empty());
+}
+
+// Any number of slow nodes that have most of the pairs: all of them are named, no other one is.
+TEST(Fleet, HalfAFleetThatIsSlow) {
+  for (const auto& [all, slow] : {std::pair(8, 4), std::pair(6, 3), std::pair(16, 7)}) {
+    Fleet fleet = all_pairs(all, 48);
+    for (int each = 1; each <= slow; ++each) set_all_of(fleet, each, 24);
+    const Judgement judgement = judge_fleet(fleet);
+    ASSERT_EQ(judgement.findings.size(), 1U) << all;
+    const auto& finding = judgement.findings[0];
+    EXPECT_EQ(finding.confidence, core::Confidence::kPossible);
+    for (int each = 1; each <= all; ++each)
+      EXPECT_EQ(finding.summary.find(node(each) + (each == slow ? " " : ",")) != std::string::npos,
+                each <= slow)
+          << finding.summary;
+  }
+}
+
+// Fast inside of two groups, slow between them: as many fabrics are built, so only noted.
+TEST(Fleet, GroupsOfNodesWithNarrowPathsBetweenThem) {
+  Fleet fleet = all_pairs(8, 24);
+  for (int a = 1; a <= 8; ++a)
+    for (int b = a + 1; b <= 8; ++b)
+      if ((a <= 4) == (b <= 4)) set(fleet, a, b, 48);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].severity, core::Severity::kInfo);
+  EXPECT_NE(judgement.findings[0].summary.find("groups"), std::string::npos);
+}
+
+// Three figures of a noisy network are no levels, whatever their order.
+TEST(Fleet, NoiseOfThreePairsIsNoFinding) {
+  for (const double third : {20.0, 22.0, 27.0, 30.0}) {
+    Fleet fleet = all_pairs(3, 24);
+    set(fleet, 1, 2, third);
+    set(fleet, 2, 3, 26);
+    EXPECT_TRUE(judge_fleet(fleet).findings.empty()) << third;
+  }
+}
+
 // Noise that is as wide as the gap is no slow pair.
 TEST(Fleet, NoiseIsNoFinding) {
   Fleet fleet = all_pairs(6, 13.4);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "job_parts.h"
+#include "torch/readers/flight_recorder.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -154,6 +155,73 @@ TEST(JobJoins, TheReleaseOfATraceIsComparedToo) {
   differ = find(with_log, "job.versions-differ");
   ASSERT_NE(differ, nullptr);
   EXPECT_NE(differ->summary.find("rank0.json"), std::string::npos) << differ->summary;
+}
+
+// A table of other hosts than the log's, or a trace of another number of ranks, is of another job.
+TEST(JobJoins, ReleasesOfAnotherJobAreItsOwn) {
+  JobParts parts;
+  std::string log;
+  for (int rank = 0; rank < 4; ++rank) log += log_of(rank, std::to_string(rank + 1) + "8000", 0);
+  parts.add_log(log);
+  parts.add_table("run.txt", 8, 1, 460);
+  parts.tables.back().nccl_version = "2.18.3+cuda12.1";
+  parts.tables.back().devices.push_back({.rank = 0, .host = "other7"});
+  torch::Trace trace;
+  trace.file = "rank0.json";
+  trace.library_version = "2.21.5";
+  trace.world_size = 16;
+  parts.traces.push_back(trace);
+  EXPECT_EQ(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
+  parts.tables.back().devices.front().host = "node1";
+  EXPECT_NE(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
+  parts.tables.back().nccl_version = "";
+  parts.traces.front().world_size = 4;
+  EXPECT_NE(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
+}
+
+TEST(JobJoins, TheReleaseOfADump) {
+  JobParts parts;
+  parts.add_log(log_of(0, "18000", 0));
+  torch::RankLists lists;
+  for (const char* key : {"nccl_version", "comm_lib_version"})
+    for (const auto& [release, differs] : {std::pair("2.27.3", true), std::pair("2.28.9", false)}) {
+      auto dump = torch::read_dump(
+          "nccl_trace_rank_0",
+          std::string(R"({"version": "2.10", ")") + key + R"(": ")" + release +
+              R"(", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0]"}},)" +
+              R"( "entries": []})",
+          lists);
+      ASSERT_TRUE(dump.ok());
+      torch::Job job;
+      torch::Digest digest;
+      digest.dump = std::move(*dump);
+      job.digests.push_back(std::make_shared<const torch::Digest>(std::move(digest)));
+      JobFacts facts{.log = parts.log,
+                     .lines = parts.lines,
+                     .machines = parts.machines,
+                     .curves = parts.curves,
+                     .dumps = &job,
+                     .traces = parts.traces};
+      EXPECT_EQ(find(judge_joins(facts, {}), "job.versions-differ") != nullptr, differs) << release;
+    }
+}
+
+// The driver of a recorded machine, as /proc/driver/nvidia/version says it.
+TEST(JobJoins, DriversOfTheHosts) {
+  JobParts parts;
+  for (const char* host : {"node1", "node2"}) parts.add_machine(host, true, {matrix_of_two()});
+  for (const char* kind : {"Open Kernel Module for x86_64", "x86_64 Kernel Module"})
+    for (const auto& [release, differs] :
+         {std::pair("570.86.15", false), std::pair("550.54.14", true)}) {
+      for (JobMachine& machine : parts.machines) {
+        const bool is_first = machine.name == "node1";
+        const std::string line = std::string("NVRM version: NVIDIA UNIX ") + kind + "  " +
+                                 (is_first ? "570.86.15" : release) + "  Release Build";
+        machine.survey.facts.open_driver = topology::Fact<bool>{true, {machine.name, 1, line}};
+      }
+      const Judgement judgement = judge_joins(parts.facts(), {});
+      EXPECT_EQ(find(judgement, "job.versions-differ") != nullptr, differs) << release;
+    }
 }
 
 TEST(JobJoins, MachinesThatAreNotAlike) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/pack.h"
 #include "topology/archive_walk.h"
 #include "topology/merge.h"
 #include "topology/net_change.h"
@@ -159,6 +160,36 @@ TEST(Bundle, MaskedNothingLeaksAndFilesStillJoin) {
   const auto source = read_source(bundle.machine());
   ASSERT_TRUE(source.ok());
   EXPECT_EQ(source->facts.rdma_ports.at(0).rate->in_Gbps(), 400);
+}
+
+// A host and a user made up; what names them stands in the names of files, in ranges, in full names
+// of hosts that nobody else tells, and in a packed log.
+TEST(Bundle, MaskedNamesOfFilesRangesAndDomains) {
+  const fs::path folder = fs::path(testing::TempDir()) / "quartz-n31_run";
+  fs::create_directories(folder / "quartz-n32");
+  std::ofstream(folder / "nccl.quartz-n31.4711.log")
+      << "quartz-n31:4711:4712 [0] NCCL INFO NCCL version 2.28.9+cuda12.8\n"
+         "peer quartz-n33.mine.orebody.example answers; nodes quartz-n[31-33]\n";
+  std::ofstream(folder / "quartz-n32" / "topo_quartz-n32.txt")
+      << "SLURM_NODELIST=quartz-n[31-40]\n";
+  std::ofstream(folder / "env.txt") << "search mine.orebody.example\nUSER=beryl\n/home/beryl/x\n";
+  const auto packed = core::zstd_packed("quartz-n39:1:2 [0] NCCL INFO x\n/home/beryl/y\n");
+  ASSERT_TRUE(packed.ok());
+  std::ofstream(folder / "rank9.log.zst", std::ios::binary) << *packed;
+  const Host host = Host::archived("node.tar", node());
+  const auto result =
+      gather_node(host, {.paths = {folder.string()}, .mask = true, .version = "0.1.0"}, no_wait);
+  ASSERT_TRUE(result.ok());
+  const std::string tar = result->archive.tar() + result->manifest.dump();
+  for (const char* word : {"quartz", "orebody", "mine.", "beryl"})
+    EXPECT_EQ(tar.find(word), std::string::npos) << tar.substr(tar.find(word) - 60, 120);
+  // the host of the log, of its file, and the first of the range, are one mask
+  std::string log, log_path;
+  for (const std::string& path : opened(result->archive).paths())
+    if (path.ends_with(".4711.log")) log = result->archive.read(log_path = path).value_or("");
+  const std::string mask = log.substr(0, log.find(':'));
+  EXPECT_THAT(log_path, HasSubstr("nccl." + mask + ".4711.log"));
+  EXPECT_THAT(log, HasSubstr("nodes " + mask + ","));
 }
 
 TEST(Bundle, OtherTarsAreNone) {

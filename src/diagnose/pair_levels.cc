@@ -1,0 +1,86 @@
+#include "diagnose/pair_levels.h"
+
+#include <algorithm>
+#include <map>
+
+#include "diagnose/bonds.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+// name, value, applies when, source
+constexpr double kFarApart = 0.75;  // slow over fast; far below the 0.85 of one slow pair
+constexpr double kOverSpread = 3;   // gap over what figures of one speed differ by
+constexpr std::size_t kLeastPairs = 3;
+
+// Sorted by rate: where the widest gap is.
+std::size_t split_of(const std::vector<PairEdge>& edges) {
+  std::size_t best = 1;
+  for (std::size_t i = 1; i < edges.size(); ++i)
+    if (edges[i].GBps * edges[best - 1].GBps > edges[best].GBps * edges[i - 1].GBps) best = i;
+  return best;
+}
+
+double median_of(const std::vector<PairEdge>& sorted) { return sorted[sorted.size() / 2].GBps; }
+
+double spread_of(const std::vector<PairEdge>& sorted) {
+  return sorted.back().GBps - sorted.front().GBps;
+}
+
+bool is_in(const std::set<std::string>& nodes, const PairEdge& edge) {
+  return nodes.contains(edge.result->node_a) || nodes.contains(edge.result->node_b);
+}
+
+std::set<std::string> nodes_without_fast(const PairGraph& graph, const PairLevels& levels) {
+  std::set<std::string> nodes;
+  for (const auto& [node, partners] : graph.nodes) nodes.insert(node);
+  for (const PairEdge& edge : levels.fast) {
+    nodes.erase(edge.result->node_a);
+    nodes.erase(edge.result->node_b);
+  }
+  const bool explains_all = std::all_of(levels.slow.begin(), levels.slow.end(),
+                                        [&](const PairEdge& edge) { return is_in(nodes, edge); });
+  return explains_all ? nodes : std::set<std::string>();
+}
+
+std::vector<std::set<std::string>> groups_of(const PairGraph& graph, const PairLevels& levels) {
+  std::map<std::string, int> places;
+  for (const auto& [node, partners] : graph.nodes)
+    places.emplace(node, static_cast<int>(places.size()));
+  Bonds bonds(places.size());
+  for (const PairEdge& edge : levels.fast)
+    bonds.bind(places[edge.result->node_a], places[edge.result->node_b]);
+  for (const PairEdge& edge : levels.slow)
+    if (bonds.root(places[edge.result->node_a]) == bonds.root(places[edge.result->node_b]))
+      return {};  // a slow pair inside of a group
+  std::map<int, std::set<std::string>> groups;
+  for (const auto& [node, place] : places) groups[bonds.root(place)].insert(node);
+  std::vector<std::set<std::string>> list;
+  for (auto& [root, nodes] : groups) {
+    if (nodes.size() < 2) return {};
+    list.push_back(std::move(nodes));
+  }
+  return list.size() < 2 ? std::vector<std::set<std::string>>() : list;
+}
+
+}  // namespace
+
+std::optional<PairLevels> levels_of(const PairGraph& graph) {
+  if (graph.edges.size() < kLeastPairs) return std::nullopt;
+  std::vector<PairEdge> edges;
+  for (const auto& [names, edge] : graph.edges) edges.push_back(edge);
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const PairEdge& a, const PairEdge& b) { return a.GBps < b.GBps; });
+  const auto split = edges.begin() + static_cast<std::ptrdiff_t>(split_of(edges));
+  PairLevels levels{{edges.begin(), split}, {split, edges.end()}};
+  const double below = levels.slow.back().GBps, above = levels.fast.front().GBps;
+  const double spread = std::max(spread_of(levels.slow), spread_of(levels.fast));
+  if (below > above * kFarApart || above - below < kOverSpread * spread) return std::nullopt;
+  levels.low_GBps = median_of(levels.slow);
+  levels.high_GBps = median_of(levels.fast);
+  levels.nodes = nodes_without_fast(graph, levels);
+  levels.groups = groups_of(graph, levels);
+  return levels;
+}
+
+}  // namespace comm_probe::diagnose
