@@ -172,7 +172,8 @@ TEST(JobJoins, ReleasesOfAnotherJobAreItsOwn) {
   trace.world_size = 16;
   parts.traces.push_back(trace);
   EXPECT_EQ(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
-  parts.tables.back().devices.front().host = "node1";
+  parts.tables.back().devices.clear();
+  parts.tables.back().devices.push_back({.rank = 0, .host = "node1"});
   EXPECT_NE(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
   parts.tables.back().nccl_version = "";
   parts.traces.front().world_size = 4;
