@@ -170,7 +170,7 @@ TEST(JobJoins, ReleasesOfAnotherJobAreItsOwn) {
   trace.file = "rank0.json";
   trace.library_version = "2.21.5";
   trace.world_size = 16;
-  parts.traces.push_back(trace);
+  parts.traces.push_back(std::move(trace));
   EXPECT_EQ(find(judge_joins(parts.facts(), {}), "job.versions-differ"), nullptr);
   parts.tables.back().devices.clear();
   parts.tables.back().devices.push_back({.rank = 0, .host = "node1"});
