@@ -39,9 +39,16 @@ const JobMachine* machine_of(const std::set<std::string>& hosts,
   return others == 1 ? only : nullptr;
 }
 
+// Of an excerpt the rings say it.
+int ranks_of(const nccl::LogComm& comm) {
+  if (comm.size > 0 || comm.rings.empty()) return comm.size;
+  return static_cast<int>(comm.rings.begin()->second.size());
+}
+
 bool has_gpus_of(const JobMachine& machine, const nccl::LogComm& comm) {
   const auto gpus = static_cast<int>(machine.survey.of(topology::SurveyDevice::Kind::kGpu).size());
-  return comm.size > 0 && comm.size <= kMostRanks && comm.size == gpus * std::max(1, comm.nodes);
+  const int ranks = ranks_of(comm);
+  return ranks > 0 && ranks <= kMostRanks && ranks == gpus * std::max(1, comm.nodes);
 }
 
 }  // namespace

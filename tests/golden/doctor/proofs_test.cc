@@ -125,8 +125,8 @@ TEST_F(Proofs, ACutListOfModulesIsNone) {
 std::string write_bw(const std::string& memory, double Gbps) {
   char row[128];
   std::snprintf(row, sizeof row,
-                " 65536      5000             %.2f             %.2f             0.3\n",
-                Gbps * 1.004, Gbps);
+                " 65536      5000             %.2f             %.2f             %.6f\n",
+                Gbps * 1.004, Gbps, Gbps * 1e3 / 8 / 65536);
   return "$ ib_write_bw -d mlx5_0 -F " + memory + "--report_gbits node02\n" +
          "---------------------------------------------------------------------------------------\n"
          "                    RDMA_Write BW Test\n"
