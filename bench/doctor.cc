@@ -1,7 +1,9 @@
 // `doctor` on a pile of 2,000 files and 5 GB: wall time, CPU time and peak memory of the whole
 // command. Beside it, in the same run, what only looks at the bytes: `grep -c NCCL` over the same
 // files on one core, and `cat` of them.
-//   bench_doctor COMM_PROBE SHARED [FOLDER]
+//   bench_doctor COMM_PROBE SHARED [FOLDER]          the pile below
+//   bench_doctor COMM_PROBE SHARED FOLDER small      20,000 logs of 256 KiB, 5 GB: the cost of a
+//                                                    file, which no long line of bytes hides
 //   bars: 60 s on 2 cores, 2 GB of memory
 // The pile (with FOLDER it stays there for the next run): logs of 1,000 ranks (public logs repeated
 // under other hosts and ranks), 512 dumps of one job and 64 profiler traces of another made by
@@ -85,6 +87,25 @@ bool make_pile(const fs::path& shared, const fs::path& folder) {
   return true;
 }
 
+// Of four files three are logs of NCCL, one has a program's own lines.
+bool make_small_pile(const fs::path& shared, const fs::path& folder) {
+  if (fs::exists(folder / "complete")) return true;
+  const fs::path log = shared / "data/field/logs/l04_v2.18.5_dell_2n_h100_ib_gdr_healthy.log";
+  if (!fs::exists(log)) return false;
+  constexpr int kFiles = 20000;
+  constexpr std::size_t kBytes = std::size_t{256} << 10;
+  std::string plain;
+  for (int step = 0; plain.size() < kBytes; ++step)
+    plain += fmt::format("step {:6}  loss 10.{:04}  lr 3.0e-04  step_time 0.411 s\n", step, step);
+  plain.resize(kBytes);
+  fs::create_directories(folder);
+  for (int rank = 0; rank < kFiles; ++rank)
+    write(folder / fmt::format("rank{}.log", rank),
+          rank % 4 == 3 ? plain : log_of(text_of(log), rank).substr(0, kBytes));
+  write(folder / "complete", "");
+  return true;
+}
+
 struct Size {
   std::size_t files = 0;
   double gigabytes = 0;
@@ -108,7 +129,8 @@ int main(int argc, char** argv) {
   const fs::path folder =
       keep ? fs::path(argv[3])
            : fs::temp_directory_path() / fmt::format("comm-probe-pile-{}", getpid());
-  if (!make_pile(shared, folder)) {
+  const bool is_small = argc > 4;
+  if (!(is_small ? make_small_pile(shared, folder) : make_pile(shared, folder))) {
     fmt::print("doctor: the pile cannot be made without {}: skipped\n", shared.string());
     return 0;
   }
