@@ -41,13 +41,13 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 // A log of one rank: its lines again and again, as a job prints that makes communicators all day.
-std::string log_of(std::string text, int rank) {
+std::string log_of(std::string text, int rank, std::size_t bytes = kLogBytes) {
   const std::string host = fmt::format("node{:04}", rank / 8);
   for (std::size_t at = text.find("node"); at != text.npos;
        at = text.find("node", at + host.size()))
     text.replace(at, std::min<std::size_t>(6, text.size() - at), host);
   std::string log;
-  while (log.size() < kLogBytes) log += text;
+  while (log.size() < bytes) log += text;
   return log;
 }
 
@@ -99,9 +99,10 @@ bool make_small_pile(const fs::path& shared, const fs::path& folder) {
     plain += fmt::format("step {:6}  loss 10.{:04}  lr 3.0e-04  step_time 0.411 s\n", step, step);
   plain.resize(kBytes);
   fs::create_directories(folder);
+  const std::string text = text_of(log);
   for (int rank = 0; rank < kFiles; ++rank)
     write(folder / fmt::format("rank{}.log", rank),
-          rank % 4 == 3 ? plain : log_of(text_of(log), rank).substr(0, kBytes));
+          rank % 4 == 3 ? plain : log_of(text, rank, kBytes).substr(0, kBytes));
   write(folder / "complete", "");
   return true;
 }
