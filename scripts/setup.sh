@@ -5,6 +5,7 @@
 #   scripts/setup.sh bench   also the peers that `make bench` measures against
 #   scripts/setup.sh fuzz    also clang and its fuzzer runtime
 #   scripts/setup.sh lint    also what `make lint` needs
+#   scripts/setup.sh web     also Node, npm and Chromium, for `make web` and `make test-web`
 # Elsewhere than on Debian it installs nothing and says what is needed.
 set -eu
 
@@ -14,6 +15,8 @@ test_packages="openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev"
 bench_packages="libbenchmark-dev libgloo-dev python3-numpy $test_packages"
 fuzz_packages="clang-14 libclang-rt-14-dev"
 lint_packages="clang-tidy-14 universal-ctags"
+web_packages="chromium fonts-dejavu-core"
+command -v npm >/dev/null || web_packages="$web_packages nodejs npm"  # a Node from elsewhere brings its own npm
 
 packages=$build_packages
 for extra in "$@"; do
@@ -22,7 +25,8 @@ for extra in "$@"; do
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages $fuzz_packages" ;;
     lint) packages="$packages $lint_packages" ;;
-    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint)" >&2; exit 2 ;;
+    web) packages="$packages $web_packages" ;;
+    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint, web)" >&2; exit 2 ;;
   esac
 done
 

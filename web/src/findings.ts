@@ -1,0 +1,97 @@
+// Findings: the sentence, what was expected and seen, the lines that prove it, the next command.
+import { Child, folded, h, shortened } from "./dom";
+import { plain, ranks } from "./format";
+import { Fields, fields, list, number, numbers, text } from "./json";
+import { inOrder } from "./verdict";
+
+const SIGNS: { [severity: string]: string } = { error: "\u2715", warning: "!", info: "i" };
+
+function figure(name: string, value: Fields): Child {
+  const size = number(value, "value");
+  if (size === null) return null;
+  const basis = [text(value, "basis"), text(value, "source")].filter(Boolean).join(": ");
+  return [h("dt", {}, name),
+          h("dd", {}, h("b", {}, `${plain(size)} ${text(value, "unit")}`), " ",
+            h("span", { class: "soft" }, basis && `(${basis})`))];
+}
+
+// Two figures of one unit as bars of one scale.
+function bars(finding: Fields): Child {
+  const expected = number(finding, "expected", "value");
+  const observed = number(finding, "observed", "value");
+  const sameUnit = text(finding, "expected", "unit") === text(finding, "observed", "unit");
+  if (expected === null || observed === null || !sameUnit || expected < 0 || observed < 0) return null;
+  const most = Math.max(expected, observed, 1e-300);
+  const bar = (look: string, value: number): Child => {
+    const line = h("i", { class: look });
+    line.style.width = `${(100 * value) / most}%`;
+    return h("span", { class: "track" }, line);
+  };
+  return h("div", { class: "pair", "aria-hidden": "true" },
+           bar("expected", expected), bar("observed", observed));
+}
+
+function evidence(one: Fields): Child {
+  const line = text(one, "line");
+  return h("li", {}, h("span", { class: "where" }, text(one, "source"), line && `:${line}`),
+           h("code", {}, text(one, "text")));
+}
+
+// A command can be run, other advice only read.
+const COMMAND = /^(sudo |comm-probe |ib|nvidia-smi|lspci|ls |cat |grep |dmesg|ulimit|ethtool|mlxlink|rdma |numactl|unset |export |[A-Z_]+=|setpci|chronyc|journalctl|perfquery|show_gids|dcgmi|mpirun|python)/;
+
+function next(action: string): Child {
+  if (!COMMAND.test(action)) return h("li", {}, action);
+  const command = h("code", {}, action);
+  const copy = (event: Event) => {
+    const button = event.currentTarget as HTMLElement;
+    getSelection()?.selectAllChildren(command);
+    void navigator.clipboard?.writeText(action).then(() => { button.textContent = "copied"; }, () => {});
+  };
+  return h("li", {}, command, h("button", { class: "copy", title: "copy the command", click: copy }, "copy"));
+}
+
+export function finding(one: Fields, isOpen: boolean): Child {
+  const severity = text(one, "severity");
+  const proofs = list(one, "evidence").map(each => fields(each));
+  const actions = list(one, "next").map(each => text(each));
+  const where = numbers(one, "ranks");
+  const about = [`${text(one, "layer")} layer`, text(one, "confidence")];
+  if (where.length > 0) about.push(ranks(where));
+  const head: Child = [
+    h("span", { class: `badge ${severity}` }, h("span", { "aria-hidden": "true" }, SIGNS[severity] ?? "?"),
+      ` ${severity}`),
+    h("span", { class: "claim" }, text(one, "summary"),
+      h("span", { class: "about" }, h("code", {}, text(one, "id")), " ", about.join(" \u00b7 ")))];
+  const build = (): Child => h("div", { class: "proof" },
+    bars(one),
+    h("dl", {}, figure("expected", fields(one, "expected")), figure("observed", fields(one, "observed")),
+      figure("explains", fields(one, "explains"))),
+    proofs.length > 0 && [h("h4", {}, "evidence"),
+                          h("ul", { class: "evidence" }, shortened(proofs, 30, evidence, "lines"))],
+    actions.length > 0 && [h("h4", {}, "next"), h("ul", { class: "next" }, actions.map(next))],
+    h("p", { class: "soft" }, "cause and cure: ", h("code", {}, `comm-probe explain ${text(one, "id")}`)));
+  const element = folded(head, build, { class: `finding ${severity}` });
+  if (isOpen) element.dispatchEvent(new Event("build"));
+  return element;
+}
+
+// Where one id was said more than twenty times, five stand in full and the others are folded.
+export function findings(document: Fields): Child {
+  const all = inOrder(document);
+  if (all.length === 0) return null;
+  const groups = new Map<string, Fields[]>();
+  for (const one of all) {
+    const id = text(one, "id");
+    groups.set(id, [...(groups.get(id) ?? []), one]);
+  }
+  let isFirst = true;
+  const parts: Child[] = [];
+  for (const group of groups.values())
+    parts.push(shortened(group, group.length > 20 ? 5 : 20, one => {
+      const isOpen = isFirst && text(one, "severity") !== "info";
+      isFirst = false;
+      return finding(one, isOpen);
+    }, `of ${text(group[0], "id")}`));
+  return h("section", { class: "findings" }, h("h3", {}, "Findings"), parts);
+}

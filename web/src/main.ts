@@ -1,0 +1,84 @@
+// The page: reads the document that comm-probe embedded, shows it, or says why it cannot.
+import { Child, append, h } from "./dom";
+import { findings } from "./findings";
+import { count } from "./format";
+import { Fields, Json, fields, isFields, list, text } from "./json";
+import { pictures } from "./pictures";
+import { everything } from "./tables";
+import { prepareForPrint, themeButton } from "./theme";
+import { STANDING_WORDS, inputs, notes, standing, verdictCard } from "./verdict";
+
+// A part that fails takes nothing else with it.
+function guarded(name: string, build: () => Child): Child {
+  try {
+    return build();
+  } catch (error) {
+    console.warn(name, error);
+    return h("p", { class: "caveat" }, `${name} cannot be shown: ${String(error)}`);
+  }
+}
+
+function show(document: Fields): Child {
+  return [
+    guarded("the verdict", () => verdictCard(document)),
+    guarded("the findings", () => findings(document)),
+    guarded("the notes", () => notes(document)),
+    guarded("the pictures", () => pictures(document)),
+    h("section", { class: "figures" }, h("h3", {}, "All figures"),
+      guarded("the inputs", () => inputs(document)),
+      guarded("the figures", () => everything(fields(document, "result")))),
+  ];
+}
+
+const nameOf = (document: Fields): string => `comm-probe ${text(document, "command")}`;
+
+function overview(documents: Fields[]): Child {
+  const row = (document: Fields, index: number): Child => {
+    const state = standing(document);
+    return h("li", {}, h("a", { href: `#d${index}` }, text(document, "command")), " ",
+             h("span", { class: `sign ${state}` }, STANDING_WORDS[state]), " ",
+             h("span", {}, text(document, "verdict")), " ",
+             h("span", { class: "soft" }, text(document, "file")));
+  };
+  return h("ol", { class: "overview" }, documents.map(row));
+}
+
+function joined(documents: Fields[]): Child {
+  return [h("section", {}, h("h2", {}, `${count(documents.length, "result")} on one page`), overview(documents)),
+          documents.map((document, index) =>
+            h("article", { id: `d${index}` },
+              h("h2", {}, nameOf(document), " ", h("span", { class: "soft" }, text(document, "file"))),
+              show(document)))];
+}
+
+function page(document: Fields): Child {
+  const documents = list(document, "result", "documents").filter(isFields);
+  const isJoined = text(document, "command") === "report" && documents.length > 0;
+  return [
+    h("header", {}, h("h1", {}, isJoined ? "comm-probe" : nameOf(document)),
+      h("span", { class: "soft" }, text(document, "comm_probe")), themeButton()),
+    h("main", {}, isJoined ? joined(documents) : h("article", {}, show(document))),
+    h("footer", {}, "Numbers say where they come from: measured, read, computed, catalog or assumed. " +
+                    "GB is 10^9 bytes, GiB is 2^30. This file holds everything; nothing is loaded."),
+  ];
+}
+
+function start(): void {
+  const root = document.getElementById("page");
+  const source = document.getElementById("document");
+  if (root === null || source === null) return;
+  let content: Json;
+  try {
+    content = JSON.parse(source.textContent ?? "");
+  } catch (error) {
+    append(root, h("p", { class: "caveat" }, `this page holds no document: ${String(error)}`));
+    return;
+  }
+  const envelope = fields(content);
+  document.title = text(envelope, "verdict")
+    ? `${text(envelope, "command")}: ${text(envelope, "verdict").slice(0, 80)}` : nameOf(envelope);
+  append(root, page(envelope));
+  prepareForPrint();
+}
+
+start();

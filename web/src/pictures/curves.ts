@@ -1,0 +1,159 @@
+// busbw over the size of the message: what was measured, what was predicted, where the knee and the
+// plateau are, and the band that healthy runs of this hardware reach.
+import { Chart, Line, Mark, drawChart, lineColor, lineDash } from "../chart";
+import { Child, h } from "../dom";
+import { bandwidth, bytes, microseconds } from "../format";
+import { Fields, fields, isFields, list, number, text } from "../json";
+
+const MOST_SHOWN = 8;
+
+export interface Curve {
+  name: string;
+  rows: Fields[];
+  facts: Fields;  // fit, plateau, reference, nccl_model
+  model: Fields[];  // what NCCL's model gives for every size, where the page has it
+}
+
+const fileOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+function nameOf(curve: Fields): string {
+  const ranks = number(curve, "ranks");
+  const parts = [text(curve, "op") || "transfer"];
+  if (ranks !== null) parts.push(`on ${ranks} ranks`);
+  if (text(curve, "file")) parts.push(fileOf(text(curve, "file")));
+  if (text(curve, "label")) parts.push(text(curve, "label"));
+  return parts.join(" ");
+}
+
+export function curvesOf(document: Fields): Curve[] {
+  const result = fields(document, "result");
+  // doctor has the curves of its pile among the pictures
+  const all = list(result, "curves").length > 0 ? list(result, "curves") : list(document, "pictures", "curves");
+  const curves = all.filter(isFields).filter(one => list(one, "rows").length > 0);
+  if (curves.length > 0)
+    return curves.map(one => ({ name: nameOf(one), rows: list(one, "rows").filter(isFields), facts: one,
+                                model: list(document, "pictures", "predicted", all.indexOf(one)).filter(isFields) }));
+  const rows = list(result, "rows").filter(isFields);
+  if (!rows.some(row => number(row, "busbw_GBps") !== null && number(row, "bytes") !== null)) return [];
+  return [{ name: nameOf(result), rows, facts: result, model: [] }];
+}
+
+type Value = "busbw" | "time";
+const pointsOf = (rows: Fields[], value: Value, inPlace: boolean): [number, number][] =>
+  rows.filter(row => (row.in_place === true) === inPlace)
+      .map(row => [number(row, "bytes") ?? 0, number(row, value === "time" ? "time_us" : "busbw_GBps") ?? NaN] as [number, number])
+      .filter(point => Number.isFinite(point[1]));
+
+// A predicted time as busbw: the bytes that count are those of the measurement in the same row.
+function predicted(rows: Fields[], value: Value): [number, number][] {
+  const points: [number, number][] = [];
+  for (const row of rows) {
+    const time = number(row, "predicted_us");
+    const measured = number(row, "time_us");
+    const busbw = number(row, "busbw_GBps");
+    if (time === null || time <= 0 || measured === null || busbw === null || row.in_place === true) continue;
+    points.push([number(row, "bytes") ?? 0, value === "time" ? time : (busbw * measured) / time]);
+  }
+  return points;
+}
+
+// What `nccl choose` did not take, size by size.
+function candidates(rows: Fields[], value: Value): Line[] {
+  const lines = new Map<string, [number, number][]>();
+  for (const row of rows)
+    for (const one of list(row, "candidates")) {
+      const time = number(one, "time_us"), taken = number(row, "time_us"), busbw = number(row, "busbw_GBps");
+      if (time === null || time <= 0 || taken === null || busbw === null) continue;
+      const name = `${text(one, "algorithm")} ${text(one, "protocol")}`;
+      if (!lines.has(name)) lines.set(name, []);
+      lines.get(name)?.push([number(row, "bytes") ?? 0, value === "time" ? time : (busbw * taken) / time]);
+    }
+  return [...lines].map(([name, points], index) => ({ name, points, color: lineColor(index + 1), dash: [5, 4], width: 1.2 }));
+}
+
+const isMeasured = (rows: Fields[]): boolean => rows.some(row => "in_place" in row);
+
+const modelPoints = (curve: Curve, value: Value): [number, number][] =>
+  (curve.model.length > 0 ? curve.model : [fields(curve.facts, "nccl_model", "smallest"), fields(curve.facts, "nccl_model", "plateau")])
+    .map(one => [number(one, "bytes") ?? 0, number(one, value === "time" ? "time_us" : "busbw_GBps") ?? NaN] as [number, number])
+    .filter(point => point[0] > 0 && Number.isFinite(point[1]));
+
+function linesOf(curves: Curve[], value: Value): Line[] {
+  const lines: Line[] = [];
+  const isAlone = curves.length === 1;
+  curves.forEach((curve, index) => {
+    const isShown = index < MOST_SHOWN;
+    const word = isMeasured(curve.rows) ? "measured" : "predicted: what is taken";
+    const name = isAlone ? word : curve.name;
+    const outside = pointsOf(curve.rows, value, false);
+    const inside = pointsOf(curve.rows, value, true);
+    if (outside.length > 0)
+      lines.push({ name: isAlone && inside.length > 0 ? "measured, out of place" : name, points: outside,
+                   color: lineColor(index), dash: lineDash(index), isShown });
+    if (inside.length > 0 && (isAlone || outside.length === 0))
+      lines.push({ name: "measured, in place", points: inside, color: isAlone ? "teal" : lineColor(index),
+                   dash: [3, 3], isShown: outside.length === 0 });
+    if (!isAlone) return;
+    const ours = predicted(curve.rows, value);
+    if (ours.length > 0) lines.push({ name: "predicted", points: ours, color: "orange", dash: [7, 5] });
+    const model = modelPoints(curve, value);
+    lines.push(...candidates(curve.rows, value));
+    if (model.length > 0) lines.push({ name: "NCCL's model", points: model, color: "purple", dash: [7, 4], isPoints: curve.model.length === 0 });
+  });
+  return lines;
+}
+
+function marksOf(facts: Fields, value: Value): Pick<Chart, "band" | "levels" | "sizes"> {
+  const sizes: Mark[] = [];
+  const knee = number(facts, "fit", "knee_bytes");
+  if (knee !== null && knee > 0) sizes.push({ at: knee, name: `knee ${bytes(knee)}`, color: "red" });
+  const ninety = number(facts, "plateau", "measured90_bytes");
+  if (ninety !== null) sizes.push({ at: ninety, name: `90 % of the peak from ${bytes(ninety)}`, color: "grey" });
+  if (value === "time") return { sizes };
+  const levels: Mark[] = [];
+  const plateau = number(facts, "plateau", "busbw_GBps") ?? number(facts, "fit", "plateau_busbw_GBps");
+  if (plateau !== null) levels.push({ at: plateau, name: `plateau ${bandwidth(plateau)}`, color: "blue" });
+  const low = number(facts, "reference", "low_GBps");
+  const high = number(facts, "reference", "high_GBps");
+  const band = low !== null && high !== null
+    ? { low, high, name: `healthy: ${bandwidth(low)} to ${bandwidth(high)}` } : undefined;
+  return { sizes, levels, band };
+}
+
+function chartOf(curves: Curve[], value: Value): Chart {
+  const alone = curves.length === 1 ? marksOf(curves[0].facts, value) : {};
+  return { title: value === "time" ? "time over message size" : "busbw over message size",
+           lines: linesOf(curves, value), isLog: value === "time",
+           format: value === "time" ? microseconds : bandwidth, ...alone };
+}
+
+function caption(curve: Curve): Child {
+  const said: string[] = [];
+  const reference = text(curve.facts, "reference", "source");
+  if (reference) said.push(`the green band: ${reference} (${text(curve.facts, "reference", "basis")})`);
+  const model = text(curve.facts, "nccl_model", "source");
+  if (model) said.push(`NCCL's model: ${model}`);
+  const latency = number(curve.facts, "left_end", "latency_us");
+  if (latency !== null) said.push(`smallest messages take ${microseconds(latency)}`);
+  const standing = text(curve.facts, "standing");
+  if (standing) said.push(`standing: ${standing}`);
+  return said.length > 0 && h("figcaption", {}, said.join("; "));
+}
+
+export function curves(document: Fields): Child {
+  const all = curvesOf(document);
+  if (all.length === 0) return null;
+  const place = h("div", {});
+  const buttons = new Map<Value, HTMLElement>();
+  const show = (value: Value) => {
+    place.replaceChildren(drawChart(chartOf(all, value)));
+    for (const [name, button] of buttons) button.setAttribute("aria-pressed", String(name === value));
+  };
+  for (const value of ["busbw", "time"] as const) buttons.set(value, h("button", { click: () => show(value) }, value));
+  show("busbw");
+  return h("section", { class: "curves" }, h("h3", {}, "Bandwidth over the size of the message"),
+    h("p", { class: "tools" }, [...buttons.values()]), place,
+    all.length === 1 ? caption(all[0])
+      : h("figcaption", {}, all.length > MOST_SHOWN
+          ? `${MOST_SHOWN} of ${all.length} curves are shown at first; the boxes choose` : "the boxes choose what is shown"));
+}

@@ -1,0 +1,134 @@
+// Rank x group: how far each rank has come in each communicator. Ranks that stand alike in all groups
+// share a row, so that a thousand ranks are a few rows.
+import { Child, h, s } from "../dom";
+import { count, ranges, ranks as ranksText } from "../format";
+import { Fields, fields, isFields, list, number, numbers, text } from "../json";
+import { tipOver } from "../tip";
+
+type State = "even" | "waits" | "behind" | "missing" | "unknown";
+interface Cell { state: State; says: string; short: string }
+interface Group { name: string; title: string; ranks: number[]; cells: Map<number, Cell>; isEven: boolean }
+interface Row { ranks: number[]; cells: (Cell | undefined)[] }
+
+const COLORS: { [state in State]: string } = {
+  even: "var(--idle)", waits: "var(--orange)", behind: "var(--red)", missing: "var(--grey)", unknown: "var(--line)",
+};
+const WORDS: [State, string][] = [
+  ["even", "as far as the others, nothing open"], ["waits", "in a call that is not over"],
+  ["behind", "has issued fewer calls than others"], ["missing", "no dump of this rank"], ["unknown", "not known"],
+];
+const MOST_GROUPS = 40;
+const MOST_ROWS = 1100;
+
+const shown = (value: number | null): string => value === null ? "?" : value < 0 ? "none" : String(value);
+
+function cellOf(standing: Fields, most: number | null): Cell {
+  const enqueued = number(standing, "last_enqueued");
+  const completed = number(standing, "last_completed");
+  const open = number(standing, "open") ?? 0;
+  const lag = enqueued === null || most === null ? 0 : most - enqueued;
+  const state: State = enqueued === null ? "unknown" : lag > 0 ? "behind" : open > 0 ? "waits" : "even";
+  const says = `last call issued ${shown(enqueued)}, started ${shown(number(standing, "last_started"))}, ` +
+    `completed ${shown(completed)}; ${count(open, "call")} open` +
+    (lag > 0 ? `; others have issued ${most}` : "");
+  return { state, says, short: `${shown(completed)}/${shown(enqueued)}` };
+}
+
+function groupOf(group: Fields): Group {
+  const standings = list(group, "standings").filter(isFields);
+  const issued = standings.map(one => number(one, "last_enqueued")).filter((one): one is number => one !== null);
+  const most = issued.length > 0 ? issued.reduce((a, b) => Math.max(a, b)) : null;
+  const cells = new Map<number, Cell>();
+  for (const standing of standings) {
+    const cell = cellOf(standing, most);
+    for (const rank of numbers(standing, "ranks")) cells.set(rank, cell);
+  }
+  const absent: Cell = { state: "missing", says: "no dump: what it did is not known", short: "no dump" };
+  for (const rank of numbers(group, "ranks")) if (!cells.has(rank)) cells.set(rank, absent);
+  const name = text(group, "name");
+  const description = text(group, "desc");
+  return { name, cells, ranks: numbers(group, "ranks"),
+           title: `group ${name}${description && description !== name ? ` (${description})` : ""}`,
+           isEven: [...cells.values()].every(cell => cell.state === "even") };
+}
+
+function rowsOf(groups: Group[]): Row[] {
+  const alike = new Map<string, Row>();
+  const everybody = [...new Set(groups.flatMap(group => [...group.cells.keys()]))].sort((a, b) => a - b);
+  for (const rank of everybody) {
+    const cells = groups.map(group => group.cells.get(rank));
+    const key = cells.map(cell => cell ? cell.state + cell.says : "").join("|");
+    const row = alike.get(key);
+    if (row) row.ranks.push(rank);
+    else alike.set(key, { ranks: [rank], cells });
+  }
+  return [...alike.values()];
+}
+
+interface Size { left: number; top: number; width: number; height: number }
+
+function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
+  const isSmall = rows.length <= 40;
+  const size: Size = { left: 190, top: 40, width: Math.max(30, Math.min(110, 900 / groups.length)), height: isSmall ? 22 : 9 };
+  const width = size.left + groups.length * size.width + 8;
+  const height = size.top + rows.length * size.height + 8;
+  const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+                             "aria-label": "ranks and groups: how far each has come" });
+  picture.style.maxWidth = "none";
+  const room = Math.floor(size.width / 7);
+  groups.forEach((group, column) => {
+    const x = size.left + column * size.width;
+    picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, group.title.slice(6, 6 + room)));
+    picture.appendChild(s("text", { x, y: 31, "font-size": 11, class: "soft" }, `${group.ranks.length} ranks`.slice(0, room)));
+  });
+  rows.forEach((row, line) => {
+    const y = size.top + line * size.height;
+    const isCulprit = row.ranks.some(rank => culprits.has(rank));
+    if (isSmall || isCulprit || line % 8 === 0)
+      picture.appendChild(s("text", { x: size.left - 10, y: y + size.height - (isSmall ? 7 : 1), "font-size": isSmall ? 12 : 10,
+                                      "text-anchor": "end", class: isCulprit ? "culprit" : "" },
+                            (isCulprit ? "\u25b8 " : "") + ranges(row.ranks, 4).slice(0, 28)));
+    row.cells.forEach((cell, column) => {
+      if (!cell) return;
+      const x = size.left + column * size.width;
+      picture.appendChild(s("rect", { x, y, width: size.width - 2, height: size.height - (isSmall ? 2 : 1), rx: 2,
+                                      class: `cell ${cell.state}` }));
+      if (isSmall && size.width > 44)
+        picture.appendChild(s("text", { x: x + 6, y: y + 14.5, "font-size": 11, class: `on ${cell.state}` },
+                              cell.short.slice(0, Math.floor(size.width / 7))));
+    });
+  });
+  tipOver(picture, event => {
+    const box = picture.getBoundingClientRect();
+    const column = Math.floor((event.clientX - box.left - size.left) / size.width);
+    const row = rows[Math.floor((event.clientY - box.top - size.top) / size.height)];
+    const cell = row?.cells[column];
+    return row && cell ? `${ranksText(row.ranks)}, ${groups[column].title}\n${cell.says}` : "";
+  });
+  return picture;
+}
+
+export function groupMatrix(document: Fields): Child {
+  const all = list(document, "pictures", "groups").filter(isFields).map(groupOf).filter(group => group.cells.size > 0);
+  if (all.length === 0) return null;
+  const uneven = all.filter(group => !group.isEven);
+  const groups = (uneven.length > 0 ? uneven : all).slice(0, MOST_GROUPS);
+  const rows = rowsOf(groups);
+  const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
+  const used = new Set(rows.flatMap(row => row.cells.map(cell => cell?.state)));
+  const rest: string[] = [];
+  if (uneven.length > 0 && all.length > uneven.length)
+    rest.push(`in ${count(all.length - uneven.length, "further group")} all ranks agree and nothing is open`);
+  if (uneven.length > groups.length) rest.push(`${uneven.length - groups.length} more groups are not drawn`);
+  if (rows.length > MOST_ROWS) rest.push(`${rows.length - MOST_ROWS} more rows are not drawn`);
+  if (culprits.size > 0) rest.push("\u25b8 named by the verdict");
+  return h("section", { class: "matrix" }, h("h3", {}, "How far each rank has come"),
+    h("p", { class: "legend" }, WORDS.filter(([state]) => used.has(state)).map(([state, words]) => {
+      const sign = h("i");
+      sign.style.background = COLORS[state];
+      return h("span", {}, sign, words);
+    })),
+    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(groups, rows.slice(0, MOST_ROWS), culprits)),
+      h("figcaption", {}, ["a row: ranks that stand alike; a cell: last call completed / last call issued",
+                           ...rest].join("; "))));
+}

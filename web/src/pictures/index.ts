@@ -1,0 +1,17 @@
+// Which pictures a document has: one row per kind. A picture looks at the document and answers null
+// where it has nothing to show.
+import { Child } from "../dom";
+import { Fields } from "../json";
+import { curves } from "./curves";
+import { decisions } from "./decisions";
+import { gap } from "./gap";
+import { groupMatrix } from "./groups";
+import { ledgers } from "./ledger";
+import { timeline } from "./timeline";
+import { topology } from "./topology";
+import { waitGraph } from "./waits";
+
+type Picture = (document: Fields) => Child;
+const ALL: Picture[] = [gap, decisions, waitGraph, groupMatrix, topology, timeline, curves, ledgers];
+
+export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));

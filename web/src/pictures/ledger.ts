@@ -1,0 +1,92 @@
+// Ledgers as bars: which part of a time are steps (latency), which part bytes (bandwidth). Each bar
+// is its own time, because times of one sweep lie a million apart; beside a measured time both share
+// one scale.
+import { Child, h, shortened } from "../dom";
+import { bytes, microseconds, percent } from "../format";
+import { Fields, fields, isFields, list, number, text } from "../json";
+
+interface Row {
+  label: string;
+  latency: number;
+  bandwidth: number;
+  time: number;
+  measured: number | null;
+  gap: number | null;
+  explained: string;
+}
+
+function rowOf(ledger: Fields, label: string, step: Fields = {}): Row | null {
+  const latency = number(ledger, "latency_us");
+  const bandwidth = number(ledger, "bandwidth_us");
+  if (latency === null || bandwidth === null) return null;
+  return {
+    label, latency, bandwidth,
+    time: number(step, "predicted_us") ?? number(ledger, "time_us") ?? latency + bandwidth,
+    measured: number(step, "measured", "time_us"),
+    gap: number(step, "gap"),
+    explained: list(step, "explained_by").map(one => text(one)).join("; "),
+  };
+}
+
+const isRow = (row: Row | null): row is Row => row !== null;
+const methodOf = (ledger: Fields): string =>
+  [text(ledger, "algorithm"), text(ledger, "protocol")].filter(Boolean).join(" ");
+
+function rowsOf(result: Fields): Row[] {
+  const steps = list(result, "steps").filter(isFields);
+  if (steps.some(step => isFields(step.ledger)))
+    return steps.map(step => rowOf(fields(step, "ledger"), text(step, "name"), step)).filter(isRow);
+  const ledgers = list(result, "ledgers").filter(isFields);
+  if (ledgers.length > 0) return ledgers.map(one => rowOf(one, methodOf(one))).filter(isRow);
+  const rows = list(result, "rows").filter(isFields);
+  if (rows.some(one => number(one, "latency_us") !== null))
+    return rows.map(one => rowOf(one, `${bytes(number(one, "bytes") ?? 0)}, ${methodOf(one)}`)).filter(isRow);
+  return [rowOf(result, `${bytes(number(result, "bytes") ?? 0)}, ${methodOf(result)}`)].filter(isRow);
+}
+
+function part(look: string, share: number): HTMLElement {
+  const piece = h("i", { class: look });
+  piece.style.width = `${Math.max(0, 100 * share)}%`;
+  return piece;
+}
+
+function bars(row: Row): Child {
+  const most = Math.max(row.time, row.measured ?? 0, 1e-300);
+  const ledger = h("span", { class: "track" }, part("latency", row.latency / most), part("bandwidth", row.bandwidth / most));
+  const measured = row.measured !== null && h("span", { class: "track thin" }, part("measured", row.measured / most));
+  const share = row.latency + row.bandwidth > 0 ? row.latency / (row.latency + row.bandwidth) : 0;
+  return h("div", { class: "ledger" },
+    h("span", { class: "name" }, row.label),
+    h("span", { class: "bars", title: `latency ${microseconds(row.latency)}, bandwidth ${microseconds(row.bandwidth)}` },
+      ledger, measured),
+    h("span", { class: "say" }, microseconds(row.time), h("span", { class: "soft" }, ` steps ${percent(share)}`),
+      row.measured !== null && [h("br"), microseconds(row.measured),
+        h("span", { class: "soft" }, ` measured${row.gap === null ? "" : `, ${row.gap >= 0 ? "+" : ""}${percent(row.gap)}`}`)],
+      row.explained && h("span", { class: "soft why" }, row.explained)));
+}
+
+// The terms of one ledger, each as its part of the whole.
+function terms(result: Fields): Child {
+  const all = list(result, "terms").filter(isFields);
+  const whole = number(result, "time_us") ?? 0;
+  if (all.length === 0 || whole <= 0) return null;
+  return [h("h4", {}, "its terms"), all.map(term => h("div", { class: "ledger" },
+    h("span", { class: "name" }, text(term, "name")),
+    h("span", { class: "bars" }, h("span", { class: "track" },
+      part("latency", (number(term, "latency_us") ?? 0) / whole), part("bandwidth", (number(term, "bandwidth_us") ?? 0) / whole))),
+    h("span", { class: "say" }, microseconds(number(term, "time_us") ?? 0),
+      h("span", { class: "soft why" }, text(term, "reason")))))];
+}
+
+export function ledgers(document: Fields): Child {
+  const result = fields(document, "result");
+  const rows = rowsOf(result);
+  if (rows.length === 0) return null;
+  const isMeasured = rows.some(row => row.measured !== null);
+  return h("section", {}, h("h3", {}, rows.length === 1 ? "The ledger" : "Ledgers"),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), "latency: steps"),
+      h("span", {}, h("i", { class: "bandwidth" }), "bandwidth: bytes"),
+      isMeasured && h("span", {}, h("i", { class: "measured" }), "measured"),
+      h("span", {}, isMeasured ? "the longer of the two times fills the row" : "each row is its own time")),
+    h("figure", {}, shortened(rows, 60, bars, "rows"), terms(result)));
+}

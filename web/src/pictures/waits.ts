@@ -1,0 +1,94 @@
+// Who waits for whom: each line is a call that some ranks cannot leave, with those that hold it back.
+// An arc leads from a rank that holds a call back to the call in which it waits itself.
+import { Child, h, s } from "../dom";
+import { count, ranges } from "../format";
+import { Fields, fields, isFields, list, numbers, text } from "../json";
+
+interface Holder { ranks: number[]; why: string; look: string }
+interface Wait { call: string; ranks: number[]; holders: Holder[] }
+
+const MOST = 24;
+const WAITING = { x: 0, width: 210 };
+const CALL = { x: 270, width: 270 };
+const HOLDER = { x: 600, width: 300 };
+const LINE = 26;
+const GAP = 18;
+const WIDTH = 1010;
+
+const waitOf = (line: Fields): Wait => ({
+  call: text(line, "call"),
+  ranks: numbers(line, "ranks"),
+  holders: [{ ranks: numbers(line, "not_issued"), why: "have not issued it", look: "behind" },
+            { ranks: numbers(line, "behind"), why: "wait in an older call", look: "waits" },
+            { ranks: numbers(line, "not_known"), why: "no dump, or lost", look: "missing" }]
+           .filter(holder => holder.ranks.length > 0),
+});
+
+const fit = (words: string, width: number): string =>
+  words.length * 6.6 <= width ? words : words.slice(0, Math.floor(width / 6.6) - 1) + "\u2026";
+
+function box(place: { x: number; width: number }, y: number, words: string, look: string, whole: string): Element {
+  return s("g", { class: `box ${look}` }, s("title", {}, whole),
+    s("rect", { x: place.x, y, width: place.width, height: LINE - 4, rx: 4 }),
+    s("text", { x: place.x + 9, y: y + 15, "font-size": 12 }, fit(words, place.width - 14)));
+}
+
+const link = (x1: number, y1: number, x2: number, y2: number): Element => {
+  const middle = (x1 + x2) / 2;
+  return s("path", { class: "link", d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" });
+};
+
+// Round the right side, from a holder to the line in which it waits itself.
+const arc = (y1: number, y2: number, lane: number): Element => {
+  const from = HOLDER.x + HOLDER.width;
+  const out = from + 24 + lane * 9;
+  return s("path", { class: "link again", d: `M${from} ${y1}C${out} ${y1} ${out} ${y1} ${out} ${(y1 + y2) / 2}` +
+                     `S${out} ${y2} ${from + 4} ${y2}`, "marker-end": "url(#arrow)" });
+};
+
+const who = (all: number[]): string => `rank${all.length === 1 ? "" : "s"} ${ranges(all, 6)}`;
+
+function drawing(waits: Wait[], culprits: Set<number>): Element {
+  const tops: number[] = [];
+  let y = 26;
+  for (const wait of waits) {
+    tops.push(y);
+    y += Math.max(1, wait.holders.length) * LINE + GAP;
+  }
+  const picture = s("svg", { width: WIDTH, height: y, viewBox: `0 0 ${WIDTH} ${y}`, role: "img", "aria-label": "who waits for whom" },
+    s("defs", {}, s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+                    s("path", { d: "M0 0L8 4L0 8Z", class: "head" }))));
+  picture.style.maxWidth = "none";
+  for (const [place, words] of [[WAITING, "waiting"], [CALL, "in this call"], [HOLDER, "held back by"]] as const)
+    picture.appendChild(s("text", { x: place.x, y: 14, "font-size": 12, class: "soft" }, words));
+  let lane = 0;
+  waits.forEach((wait, index) => {
+    const top = tops[index];
+    const middle = top + LINE / 2 - 2;
+    picture.append(box(WAITING, top, who(wait.ranks), "waits", who(wait.ranks)),
+                   box(CALL, top, wait.call, "call", wait.call),
+                   link(WAITING.x + WAITING.width, middle, CALL.x - 1, middle));
+    wait.holders.forEach((holder, place) => {
+      const at = top + place * LINE;
+      const isCulprit = holder.ranks.some(rank => culprits.has(rank));
+      const words = `${isCulprit ? "\u25b8 " : ""}${who(holder.ranks)}: ${holder.why}`;
+      picture.append(box(HOLDER, at, words, holder.look, words), link(CALL.x + CALL.width, middle, HOLDER.x - 1, at + LINE / 2 - 2));
+      if (holder.look !== "waits") return;
+      waits.forEach((other, target) => {
+        if (target !== index && lane < 9 && other.ranks.some(rank => holder.ranks.includes(rank)))
+          picture.append(arc(at + LINE / 2 - 2, tops[target] + LINE / 2 - 2, lane++));
+      });
+    });
+  });
+  return picture;
+}
+
+export function waitGraph(document: Fields): Child {
+  const waits = list(document, "pictures", "waits").filter(isFields).map(waitOf);
+  if (waits.length === 0) return null;
+  const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
+  return h("section", { class: "waiting" }, h("h3", {}, "Who waits for whom"),
+    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(waits.slice(0, MOST), culprits)),
+      h("figcaption", {}, "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end" +
+        (waits.length > MOST ? `; ${count(waits.length - MOST, "more call")} are not drawn` : ""))));
+}

@@ -1,0 +1,96 @@
+// The top of a document: what limits it, the verdict in one sentence, its layer and how sure it is.
+import { Child, folded, h, shortened } from "./dom";
+import { count } from "./format";
+import { Fields, fields, list, number, text } from "./json";
+
+export const SEVERITIES = ["error", "warning", "info"];
+export const findingsOf = (document: Fields): Fields[] =>
+  list(document, "findings").map(one => fields(one));
+
+// As the terminal shows them: the worst first, but for commands that rank them themselves.
+export function inOrder(document: Fields): Fields[] {
+  const all = findingsOf(document);
+  if (text(document, "command") === "doctor") return all;
+  const place = (one: Fields) => (SEVERITIES.indexOf(text(one, "severity")) + 4) % 4;
+  return [...all].sort((a, b) => place(a) - place(b));
+}
+
+// Commands that only calculate or show say nothing about right and wrong.
+const SHOWING = ["calc", "explain", "machines", "lab"];
+const isShowing = (document: Fields): boolean =>
+  SHOWING.includes(text(document, "command")) ||
+  (text(document, "command") === "topo" && Array.isArray(fields(document, "result").paths));
+
+// error, warning, limited or fine: the same rule as the exit status; facts: nothing was judged.
+export function standing(document: Fields): "error" | "warning" | "limited" | "fine" | "facts" {
+  const all = findingsOf(document).map(one => text(one, "severity"));
+  if (all.includes("error")) return "error";
+  if (all.includes("warning")) return "warning";
+  if (list(document, "caveats").some(limits)) return "limited";
+  return isShowing(document) ? "facts" : "fine";
+}
+export const STANDING_WORDS = {
+  error: "error found", warning: "warning found", limited: "limited", fine: "nothing wrong found", facts: "facts, not judged",
+};
+const SIGNS = { error: "\u2715", warning: "!", limited: "?", fine: "\u2713", facts: "i" };
+
+const limits = (caveat: Fields[string]): boolean => fields(caveat).limits !== false;
+
+const caveat = (one: Fields): Child =>
+  h("p", { class: limits(one) ? "caveat limits" : "caveat" },
+    h("b", {}, limits(one) ? "limited " : "note "), h("code", {}, text(one, "id")),
+    " missing: ", text(one, "missing"), "; ", h("span", { class: "soft" }, text(one, "effect")));
+
+function caveats(document: Fields, limiting: boolean): Child[] {
+  const all = list(document, "caveats").filter(one => limits(one) === limiting).map(one => fields(one));
+  return shortened(all, 4, caveat, "caveats");
+}
+
+// Of a document whose command writes no sentence: what kind of thing it is.
+function sentence(document: Fields): string {
+  const verdict = text(document, "verdict");
+  if (verdict) return verdict;
+  const { op, algorithm, ranks } = fields(document, "result");
+  if (op && ranks) return `${text(op)} on ${text(ranks)} ranks${algorithm ? ", " + text(algorithm) : ""}`;
+  return `the result of comm-probe ${text(document, "command")}`;
+}
+
+// "slow (rdma layer, certain): ..." says layer and confidence itself; the others have them in the
+// finding that decides.
+export function verdictCard(document: Fields): Child {
+  const state = standing(document);
+  const worst = inOrder(document).find(one => text(one, "severity") !== "info");
+  const facts: Child[] = [
+    h("span", { class: `sign ${state}` },
+      h("span", { "aria-hidden": "true" }, SIGNS[state]), " ", STANDING_WORDS[state])];
+  if (worst)
+    facts.push(h("span", { class: "fact" }, "layer ", h("b", {}, text(worst, "layer"))),
+               h("span", { class: "fact" }, "confidence ", h("b", {}, text(worst, "confidence"))));
+  const wrong = findingsOf(document).filter(one => text(one, "severity") !== "info").length;
+  if (wrong > 0) facts.push(h("span", { class: "fact" }, count(wrong, "finding")));
+  return h("section", { class: `verdict ${state}` },
+           caveats(document, true), h("p", { class: "sentence" }, sentence(document)),
+           h("p", { class: "standing" }, facts));
+}
+
+export const notes = (document: Fields): Child => {
+  const all = caveats(document, false);
+  return all.length > 0 && h("section", { class: "notes" }, all);
+};
+
+const kinds = (inputs: Fields[]): string => {
+  const counts = new Map<string, number>();
+  for (const one of inputs) counts.set(text(one, "kind"), (counts.get(text(one, "kind")) ?? 0) + 1);
+  return [...counts].map(([kind, many]) => `${many} ${kind}`).join(", ");
+};
+
+export function inputs(document: Fields): Child {
+  const all = list(document, "inputs").map(one => fields(one));
+  if (all.length === 0) return null;
+  const row = (one: Fields): Child =>
+    h("li", {}, h("code", {}, text(one, "path")), " ",
+      h("span", { class: "soft" }, text(one, "kind"),
+        number(one, "rank") === null ? "" : `, rank ${text(one, "rank")}`));
+  return folded(`read from ${count(all.length, "input")}: ${kinds(all)}`,
+                () => h("ul", {}, shortened(all, 100, row, "inputs")), { class: "inputs" });
+}
