@@ -23,7 +23,7 @@ function(comm_probe_embed name pattern)
   file(GLOB files CONFIGURE_DEPENDS ${pattern})
   set(output ${CMAKE_BINARY_DIR}/embedded_${name}.cc)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DFILES=${files}" -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -DMODULE=${name} -DOUTPUT=${output} "-DFILES=${files}" -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
     VERBATIM)
   target_sources(comm_probe_${name} PRIVATE ${output})

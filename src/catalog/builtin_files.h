@@ -2,14 +2,12 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "core/builtin_file.h"
 
 namespace comm_probe::catalog {
 
-struct BuiltinFile {
-  std::string_view name;  // "gpus.toml"
-  std::string_view text;
-};
+using core::BuiltinFile;
 std::span<const BuiltinFile> builtin_files();
 
 }  // namespace comm_probe::catalog

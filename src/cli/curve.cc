@@ -221,7 +221,7 @@ void add_result(Document& document, const Inputs& inputs, const Judged& judged) 
     document.result["links"].push_back(link_test_json(*test));
 }
 
-// Of a large file one form costs as much as reading it: only the one that is asked for is made.
+// Of a large file one form costs as much as reading it: only those that are asked for are made.
 Document document_of(const Shell& shell, const Inputs& inputs, const Judged& judged) {
   Document document{.command = "curve"};
   add_read_caveats(document, inputs);
@@ -232,9 +232,8 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   for (const auto& finding : judged.across.findings) document.findings.push_back(finding);
   add_judgement_caveats(document, judged.readings);
   document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons, judged.across);
-  if (shell.json()) {
-    add_result(document, inputs, judged);
-  } else {
+  if (shell.json() || shell.wants_page()) add_result(document, inputs, judged);
+  if (!shell.json()) {
     document.body = curve_blocks(all_curves(judged));
     for (auto& block : fleet_blocks(judged.fleet)) document.body.push_back(std::move(block));
     for (auto& block : link_test_blocks(all_links(inputs)))
@@ -247,6 +246,21 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   }
   add_comparisons(document, judged, shell.explain());
   return document;
+}
+
+// Only the page draws NCCL's model as a line; many curves would make it slow to write and to read.
+core::Json pictures_of(const Judged& judged) {
+  constexpr std::size_t kMostPredicted = 64;
+  const std::vector<const JudgedCurve*> curves = all_curves(judged);
+  core::Json predicted = core::Json::array();
+  for (std::size_t i = 0; i < std::min(curves.size(), kMostPredicted); ++i)
+    predicted.push_back(predicted_json(*curves[i]));
+  return {{"predicted", std::move(predicted)}};
+}
+
+int finish(const Shell& shell, const Document& document, const Judged& judged) {
+  if (!shell.wants_page()) return shell.finish(document);
+  return shell.finish(document, pictures_of(judged));
 }
 
 core::Caveat pairs_not_compared(const Reading& reading) {
@@ -275,7 +289,7 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
     judged.readings.push_back(diagnose::judge_reading(reading, *reference));
   judged.fleet = diagnose::fleet_of(judged.readings);
   judged.across = diagnose::judge_together(judged.readings);
-  if (request.baseline.empty()) return shell.finish(document_of(shell, *inputs, judged));
+  if (request.baseline.empty()) return finish(shell, document_of(shell, *inputs, judged), judged);
   const auto baseline = read_file(request.baseline);
   if (!baseline) return shell.fail(baseline.error());
   const JudgedReading before = diagnose::judge_reading(*baseline, *reference);
@@ -283,7 +297,7 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   Document document = document_of(shell, *inputs, judged);
   for (const Reading& reading : inputs->readings)
     if (!reading.pairs.empty()) document.caveats.push_back(pairs_not_compared(reading));
-  return shell.finish(document);
+  return finish(shell, document, judged);
 }
 
 void add_options(CLI::App& app, CurveRequest& request) {

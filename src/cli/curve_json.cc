@@ -175,6 +175,20 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"standing", standing_name(standing_of(judged))}};
 }
 
+Json predicted_json(const diagnose::JudgedCurve& judged) {
+  if (!judged.plan) return nullptr;
+  Json rows = Json::array();
+  core::Bytes last;
+  for (const Row& row : judged.curve->rows) {
+    if (row.bytes <= core::Bytes() || row.bytes == last) continue;
+    last = row.bytes;
+    model::Collective collective = judged.plan->plateau.collective;
+    collective.bytes = row.bytes;
+    rows.push_back(priced(judged.plan->model->price(collective)));
+  }
+  return rows;
+}
+
 Json pair_json(const curve::Pair& pair) {
   const auto rate = [](const std::optional<core::Bandwidth>& busbw) {
     return busbw ? core::json_number(busbw->in_GBps()) : Json(nullptr);

@@ -13,6 +13,8 @@ namespace comm_probe::cli {
 
 // {file, op, dtype, ranks, nodes, rows[], fit, left_end, plateau, steps[], humps[], reference, ...}
 core::Json curve_json(const diagnose::JudgedCurve& judged);
+// For the page: what NCCL's model gives for every size of the curve; null where it was not asked.
+core::Json predicted_json(const diagnose::JudgedCurve& judged);
 core::Json pair_json(const curve::Pair& pair);
 
 // The fit that both show; null where it would say nothing: none could be made, one rank (times of a

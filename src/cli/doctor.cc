@@ -9,6 +9,7 @@
 #include "cli/doctor_bundle.h"
 #include "cli/doctor_collect.h"
 #include "cli/doctor_network.h"
+#include "cli/doctor_pictures.h"
 #include "cli/doctor_pile.h"
 #include "cli/doctor_runs.h"
 #include "cli/doctor_view.h"
@@ -137,20 +138,22 @@ std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine
   return findings;
 }
 
-void judge_traces(TraceInputs& inputs, Said& said) {
+TraceMeeting judge_traces(TraceInputs& inputs, Said& said) {
+  TraceMeeting meeting;
   if (inputs.traces.empty()) {
     if (!inputs.logs.empty()) said.take(inspector_document(inputs.logs, AcrossRequest{}));
-    return;
+    return meeting;
   }
   core::Document scratch;
   TraceReport report = trace_report(std::move(inputs));
   add_ranks(report, scratch);
-  add_across(report.inputs.traces, AcrossRequest{}, scratch);
-  add_killers(report.inputs.traces, scratch);
+  meeting.clocks = add_across(report.inputs.traces, AcrossRequest{}, scratch);
+  meeting.killers = add_killers(report.inputs.traces, scratch);
   if (const auto loss = diagnose::find_loss(report.ranks))
     diagnose::explain_loss(*loss, scratch.findings);
   inputs.traces = std::move(report.inputs.traces);
   said.take(std::move(scratch));
+  return meeting;
 }
 
 std::string folder_of(const std::string& file) {
@@ -232,6 +235,7 @@ struct Areas {
   std::optional<torch::Job> job = {};  // of dumps
   diagnose::HangJudgement hang = {};
   std::size_t watched_ports = 0;
+  TraceMeeting traces = {};
 };
 
 void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas& areas,
@@ -300,7 +304,7 @@ Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
   areas.watched_ports = network.watched_ports;
   said.take(std::move(network.said));
   said.take(judge_pile_hosts(pile.hosts));
-  judge_traces(pile.traces, said);
+  areas.traces = judge_traces(pile.traces, said);
   judge_other_traces(pile, said);
   return areas;
 }
@@ -371,7 +375,10 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   core::Document document = doctor_document({*pile, facts, diagnosis, std::move(said.caveats),
                                              std::move(plan), request.why || shell.explain()});
   bundles.name_as_given(document);
-  return shell.finish(document);
+  if (!shell.wants_page()) return shell.finish(document);
+  core::Json pictures = doctor_pictures(facts, areas.traces);
+  bundles.name_as_given(pictures);
+  return shell.finish(document, pictures);
 }
 
 }  // namespace

@@ -232,4 +232,8 @@ void BundleFolder::name_as_given(core::Document& document) const {
   for (core::Block& block : document.details) rename.in(block);
 }
 
+void BundleFolder::name_as_given(core::Json& pictures) const {
+  if (!root_.empty()) Renaming(places_).in(pictures);
+}
+
 }  // namespace comm_probe::cli

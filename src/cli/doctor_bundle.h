@@ -26,6 +26,7 @@ class BundleFolder {
   core::Result<std::string> kept(const std::string& stream);
   // Paths as the user knows them, in everything that the document says.
   void name_as_given(core::Document& document) const;
+  void name_as_given(core::Json& pictures) const;
   core::Error named_as_given(core::Error error) const;
   const std::vector<topology::NetSnapshot>& counters() const { return counters_; }
 

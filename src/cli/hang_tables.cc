@@ -8,6 +8,7 @@
 
 #include "core/number_ranges.h"
 #include "diagnose/hang_text.h"
+#include "diagnose/hang_wait_list.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -52,6 +53,22 @@ Json json_of(const std::optional<std::int64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
+// Ranks that stand alike, of those that left a dump.
+std::map<Standing, std::vector<int>> standings_of(const torch::Group& group) {
+  std::map<Standing, std::vector<int>> by_standing;
+  for (const Lane& lane : group.lanes)
+    if (lane.digest != nullptr) by_standing[standing_of(lane)].push_back(lane.rank);
+  return by_standing;
+}
+
+Json standing_json(const Standing& standing, const std::vector<int>& ranks) {
+  return {{"ranks", ranks},
+          {"last_enqueued", json_of(standing.enqueued)},
+          {"last_started", json_of(standing.started)},
+          {"last_completed", json_of(standing.completed)},
+          {"open", standing.open}};
+}
+
 }  // namespace
 
 void add_progress_table(const torch::Job& job, core::Document& document) {
@@ -65,9 +82,7 @@ void add_progress_table(const torch::Job& job, core::Document& document) {
   Json rows = Json::array();
   std::size_t equal = 0;
   for (const torch::Group& group : job.groups) {
-    std::map<Standing, std::vector<int>> by_standing;
-    for (const Lane& lane : group.lanes)
-      if (lane.digest != nullptr) by_standing[standing_of(lane)].push_back(lane.rank);
+    const auto by_standing = standings_of(group);
     const bool differs =
         by_standing.size() > 1 || (!by_standing.empty() && by_standing.begin()->first.open > 0);
     if (!differs) {
@@ -75,12 +90,9 @@ void add_progress_table(const torch::Job& job, core::Document& document) {
       continue;
     }
     for (const auto& [standing, ranks] : by_standing) {
-      rows.push_back({{"group", group.name},
-                      {"ranks", ranks},
-                      {"last_enqueued", json_of(standing.enqueued)},
-                      {"last_started", json_of(standing.started)},
-                      {"last_completed", json_of(standing.completed)},
-                      {"open", standing.open}});
+      Json row = {{"group", group.name}};
+      row.update(standing_json(standing, ranks));
+      rows.push_back(std::move(row));
       table.rows.push_back({group.name + " " + group.desc, core::short_number_ranges(ranks),
                             shown(standing.enqueued), shown(standing.started),
                             shown(standing.completed), std::to_string(standing.open)});
@@ -95,6 +107,27 @@ void add_progress_table(const torch::Job& job, core::Document& document) {
                                  diagnose::count_text(equal, "group"));
   if (all > kMostRows) rest += fmt::format("; {} more rows are in --json", all - kMostRows);
   document.body.emplace_back(core::Paragraph{rest});
+}
+
+core::Json hang_pictures(const torch::Job& job) {
+  Json groups = Json::array();
+  for (const torch::Group& group : job.groups) {
+    Json standings = Json::array();
+    for (const auto& [standing, ranks] : standings_of(group))
+      standings.push_back(standing_json(standing, ranks));
+    groups.push_back({{"name", group.name},
+                      {"desc", group.desc},
+                      {"ranks", group.ranks},
+                      {"standings", std::move(standings)}});
+  }
+  Json waits = Json::array();
+  for (const diagnose::WaitLine& line : diagnose::wait_lines(job))
+    waits.push_back({{"call", line.call},
+                     {"ranks", line.ranks},
+                     {"not_issued", line.not_issued},
+                     {"behind", line.behind},
+                     {"not_known", line.not_known}});
+  return {{"groups", std::move(groups)}, {"missing", job.missing}, {"waits", std::move(waits)}};
 }
 
 namespace {

@@ -161,9 +161,8 @@ int show_log(const Shell& shell, const LogRequest& request) {
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
                           judgement.caveats.end());
-  if (shell.json()) {
-    document.result = log_json(inputs->log);
-  } else {
+  if (shell.json() || shell.wants_page()) document.result = log_json(inputs->log);
+  if (!shell.json()) {
     document.body = log_blocks(inputs->log);
     if (shell.explain()) document.details = log_details(inputs->log);
   }

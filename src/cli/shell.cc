@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "core/units.h"
+#include "report/page.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -20,6 +20,29 @@ namespace {
 // wherever its own output goes.
 bool writes_to_terminal() {
   return ::isatty(STDOUT_FILENO) == 1 && std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
+}
+
+bool is_writable(const std::string& file) {
+  const std::filesystem::path path(file);
+  std::error_code ignored;
+  const std::filesystem::path folder =
+      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return !std::filesystem::is_directory(path, ignored) && ::access(folder.c_str(), W_OK) == 0;
+}
+
+// To the file, or to standard output where it has no name.
+std::optional<core::Error> write_all(const std::string& file,
+                                     const std::function<void(const report::Write&)>& produce) {
+  std::FILE* out = file.empty() ? stdout : std::fopen(file.c_str(), "wb");
+  if (out == nullptr) return cannot_write(file);
+  bool written = true;
+  produce([&](std::string_view text) {
+    written = written && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  });
+  const bool closed = file.empty() ? std::fflush(out) == 0 : std::fclose(out) == 0;
+  if (written && closed) return std::nullopt;
+  return core::input_error(fmt::format("cannot write all of the result to {}",
+                                       file.empty() ? "standard output" : "'" + file + "'"));
 }
 
 int terminal_width() {
@@ -71,18 +94,25 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& ta
   return app.add_option(flags, target, help)->type_name(type)->check(check);
 }
 
-void Shell::add_common_flags(CLI::App& app) {
+void Shell::add_common_flags(CLI::App& app, Output output) {
   const char* group = "Common options";
   app.set_help_flag("-h,--help", "this text")->group(group);
   app.set_version_flag("--version", std::string("comm-probe ") + report::kVersion)
       ->description("the version, and nothing else")
       ->group(group);
   app.add_flag("--json", json_, "one JSON document on stdout, nothing else there")->group(group);
-  app.add_option("--output", output_, "write the result to FILE instead of stdout")
-      ->type_name("FILE")
-      ->group(group);
-  // shown in the help of commands that write one (show_page_flag)
-  app.add_option("--html", html_, "a page for the browser")->type_name("FILE")->group("");
+  if (output == Output::kPage) {
+    app.add_option("-o,--output,--html", html_, "the page to write")
+        ->type_name("FILE")
+        ->group(group);
+  } else {
+    app.add_option("--output", output_, "write the result to FILE instead of stdout")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_option("--html", html_, "also write a page for the browser into FILE")
+        ->type_name("FILE")
+        ->group(group);
+  }
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
       ->group(group);
   app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
@@ -91,39 +121,22 @@ void Shell::add_common_flags(CLI::App& app) {
       ->group(group);
 }
 
-void Shell::run_with_page(std::function<int()> action) {
-  has_page_ = true;
-  run(std::move(action));
-}
-
-core::Result<bool> Shell::write_page(std::string_view page) const {
-  std::ofstream out(html_, std::ios::binary);
-  out << page;
-  out.close();
-  if (!out) return cannot_write(html_);
-  return true;
-}
-
-void show_page_flag(CLI::App& app, const std::string& help) {
-  app.get_option("--html")->description(help)->group("Common options");
+// Said before a long measurement, not after it.
+std::optional<core::Error> Shell::check_targets() const {
+  if (html_ == "-")
+    return core::input_error("--html -: a page is not written to standard output",
+                             "give the name of a file, as in report.html");
+  if (!html_.empty() && html_ == output_)
+    return core::input_error(fmt::format("--html and --output both name '{}'", html_),
+                             "expected a file for each");
+  if (!html_.empty() && !is_writable(html_)) return cannot_write(html_);
+  if (!output_.empty() && !is_writable(output_)) return cannot_write(output_);
+  return std::nullopt;
 }
 
 int Shell::perform() {
-  if (!html_.empty() && !has_page_)
-    return fail(core::missing_error(
-        fmt::format("--html {}: this release writes no page for a browser here", html_),
-        "--json has all of the content, `topo show --svg FILE` draws a machine, `trace --html "
-        "FILE` "
-        "a time line"));
   if (output_ == "-") output_.clear();
-  if (!output_.empty()) {  // said before a long measurement, not after it
-    const std::filesystem::path path(output_);
-    std::error_code ignored;
-    const std::filesystem::path folder =
-        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    if (std::filesystem::is_directory(path, ignored) || ::access(folder.c_str(), W_OK) != 0)
-      return fail(cannot_write(output_));
-  }
+  if (const auto error = check_targets()) return fail(*error);
   return action_ ? action_() : 0;
 }
 
@@ -137,23 +150,19 @@ report::TextStyle Shell::style() const {
   return style;
 }
 
-int Shell::finish(const core::Document& document) const {
-  std::FILE* out = output_.empty() ? stdout : std::fopen(output_.c_str(), "w");
-  if (out == nullptr) return fail(cannot_write(output_));
-  bool written = true;
-  const auto write = [&](std::string_view text) {
-    written = written && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  };
-  if (json_)
-    report::write_json(document, write);
-  else
-    write(report::render_text(document, style()));
-  const bool closed = output_.empty() ? std::fflush(out) == 0 : std::fclose(out) == 0;
-  if (!written || !closed)
-    return fail(
-        core::input_error(fmt::format("cannot write all of the result to {}",
-                                      output_.empty() ? "standard output" : "'" + output_ + "'")));
-  return document.exit_status();
+int Shell::finish(const core::Document& document, const core::Json& pictures) const {
+  std::optional<core::Error> error;
+  if (wants_page())
+    error = write_all(
+        html_, [&](const report::Write& write) { report::write_page(document, pictures, write); });
+  if (!error)
+    error = write_all(output_, [&](const report::Write& write) {
+      if (json_)
+        report::write_json(document, write);
+      else
+        write(report::render_text(document, style()));
+    });
+  return error ? fail(*error) : document.exit_status();
 }
 
 int Shell::fail(const core::Error& error) const {

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/document.h"
@@ -16,21 +17,22 @@ namespace comm_probe::cli {
 
 class Shell {
  public:
-  // Adds --version --json --output --color -q -v,--explain to a subcommand.
-  void add_common_flags(CLI::App& app);
+  // What --output names: the result, or, for a command whose result is a page, the file of --html.
+  enum class Output { kResult, kPage };
+  // Adds --version --json --output --html --color -q -v,--explain to a subcommand.
+  void add_common_flags(CLI::App& app, Output output = Output::kResult);
   // What the command line asks for; called from a subcommand's callback, done after parsing.
   void run(std::function<int()> action) { action_ = std::move(action); }
-  // The same for a command that writes --html itself, with write_page().
-  void run_with_page(std::function<int()> action);
   int perform();
 
-  // Prints the document as asked for; returns its exit status.
-  int finish(const core::Document& document) const;
+  // Prints the document as asked for, and writes the page of --html; returns its exit status.
+  // `pictures`: what only the page shows (see report/page.h); made where wants_page().
+  int finish(const core::Document& document,
+             const core::Json& pictures = core::Json::object()) const;
   // One line on stderr; returns the exit status of the error.
   int fail(const core::Error& error) const;
 
   bool wants_page() const { return !html_.empty(); }
-  core::Result<bool> write_page(std::string_view page) const;  // to the file of --html
 
   bool json() const { return json_; }
   bool explain() const { return details_; }  // -v and --explain are one
@@ -41,13 +43,14 @@ class Shell {
 
  private:
   report::TextStyle style() const;
+  // That the files of --html and --output can be written.
+  std::optional<core::Error> check_targets() const;
 
   bool json_ = false;
   bool quiet_ = false;
   bool details_ = false;
   std::string output_ = {};
   std::string html_ = {};
-  bool has_page_ = false;  // of the command that was given
   std::string color_ = "auto";
   std::function<int()> action_ = {};
 };
@@ -63,9 +66,6 @@ CLI::Option* add_duration(CLI::App& app, const std::string& flags, core::Duratio
                           const std::string& help);
 CLI::Option* add_bandwidth(CLI::App& app, const std::string& flags, core::Bandwidth& target,
                            const std::string& help);
-
-// Puts --html into the help, after add_common_flags().
-void show_page_flag(CLI::App& app, const std::string& help);
 
 // A file that the user named for output cannot be made.
 core::Error cannot_write(const std::string& file);

@@ -16,6 +16,7 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_hang(root, shell);
   add_trace(root, shell);
   add_doctor(root, shell);
+  add_report(root, shell);
   add_explain(root, shell);
 }
 

@@ -17,6 +17,7 @@ void add_nccl(CLI::App& root, Shell& shell);
 void add_lab(CLI::App& root, Shell& shell);
 void add_link(CLI::App& root, Shell& shell);
 void add_log(CLI::App& root, Shell& shell);
+void add_report(CLI::App& root, Shell& shell);
 void add_run(CLI::App& root, Shell& shell);
 void add_trace(CLI::App& root, Shell& shell);
 

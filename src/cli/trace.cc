@@ -14,7 +14,6 @@
 #include "cli/trace_timeline.h"
 #include "core/parallel.h"
 #include "diagnose/wrong_numbers.h"
-#include "report/timeline_page.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -79,9 +78,10 @@ Told tell(TraceReport& report, const AcrossRequest& across) {
   return told;
 }
 
-core::Result<bool> write_timeline(const Shell& shell, const TraceReport& report, const Told& told) {
-  return shell.write_page(report::render_timeline_page(
-      told.document, timeline_of(report.inputs.traces, told.clocks, told.killers)));
+// Only the page shows the time line: it is some megabytes for a large job.
+core::Json pictures_of(const TraceReport& report, const Told& told) {
+  return {
+      {"timeline", timeline_picture(timeline_of(report.inputs.traces, told.clocks, told.killers))}};
 }
 
 void add_inputs(const TraceReference& reference, core::Document& document) {
@@ -99,10 +99,6 @@ int show_trace(const Shell& shell, TraceRequest& request) {
   auto inputs = load_traces(load);
   if (!inputs) return shell.fail(inputs.error());
   if (inputs->traces.empty() && !inputs->logs.empty()) {
-    if (shell.wants_page())
-      return shell.fail(
-          core::missing_error("--html: logs of NCCL Inspector do not say when a call began",
-                              "give traces of torch.profiler, or leave --html out"));
     if (!request.csv.empty())
       return shell.fail(core::missing_error("--csv: logs of NCCL Inspector have no steps",
                                             "give traces of torch.profiler, or use --json"));
@@ -117,10 +113,8 @@ int show_trace(const Shell& shell, TraceRequest& request) {
       return shell.fail(written.error());
   Told told = tell(report, across);
   add_inputs(request.reference, told.document);
-  if (shell.wants_page())
-    if (const auto written = write_timeline(shell, report, told); !written)
-      return shell.fail(written.error());
-  return shell.finish(told.document);
+  if (!shell.wants_page()) return shell.finish(told.document);
+  return shell.finish(told.document, pictures_of(report, told));
 }
 
 }  // namespace
@@ -159,10 +153,8 @@ void add_trace(CLI::App& root, Shell& shell) {
       "Example:\n  comm-probe trace /tmp/profile/\n"
       "  comm-probe trace /tmp/profile/ --machine dgx-h100 --nodes 2");
   shell.add_common_flags(*app);
-  show_page_flag(*app, "a time line of the ranks for the browser, in one file");
-  app->callback([&shell, request] {
-    shell.run_with_page([&shell, request] { return show_trace(shell, *request); });
-  });
+  app->callback(
+      [&shell, request] { shell.run([&shell, request] { return show_trace(shell, *request); }); });
 }
 
 }  // namespace comm_probe::cli

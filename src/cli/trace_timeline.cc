@@ -14,6 +14,7 @@
 namespace comm_probe::cli {
 namespace {
 
+using core::Json;
 using core::TimelineRow;
 using core::TimelineState;
 using torch::Trace;
@@ -158,8 +159,6 @@ core::Timeline timeline_of(const std::vector<Trace>& traces,
                            const std::vector<torch::ClockOffset>& clocks,
                            const std::vector<diagnose::KillerUse>& killers) {
   core::Timeline timeline;
-  timeline.title =
-      fmt::format("comm-probe trace: {} rank{}", traces.size(), traces.size() == 1 ? "" : "s");
   std::vector<torch::StateTrack> tracks = tracks_of(traces);
   const auto origins = origins_of(clocks, tracks, timeline.notes);
   Names names;
@@ -183,11 +182,42 @@ core::Timeline timeline_of(const std::vector<Trace>& traces,
         "there is more than a page can hold: within {} the times of each state stand together, "
         "shares are exact",
         core::format_duration(core::Duration::from_ns(static_cast<double>(summed)))));
-  timeline.notes.emplace_back(
-      "wheel: zoom, drag: move, double click or 0: all, + and - and arrow keys after a click; "
-      "every "
-      "column of pixels shows the shares of its states");
   return timeline;
+}
+
+namespace {
+
+Json spans_json(const std::vector<core::TimelineSpan>& spans) {
+  Json list = Json::array();
+  for (const core::TimelineSpan& span : spans) list.push_back({span.start, span.end, span.name});
+  return list;
+}
+
+Json row_json(const TimelineRow& row) {
+  Json pieces = Json::array();
+  std::int64_t exposed = 0;
+  for (const core::TimelinePiece& piece : row.pieces) {
+    pieces.push_back(static_cast<int>(piece.state));
+    pieces.push_back(piece.length);
+    if (piece.state == TimelineState::kExposed) exposed += piece.length;
+  }
+  return {{"name", row.name},
+          {"about", row.about},
+          {"start", row.start},
+          {"summed", row.summed},
+          {"exposed", exposed},
+          {"pieces", std::move(pieces)},
+          {"steps", spans_json(row.steps)},
+          {"calls", spans_json(row.calls)},
+          {"marks", spans_json(row.marks)}};
+}
+
+}  // namespace
+
+Json timeline_picture(const core::Timeline& timeline) {
+  Json rows = Json::array();
+  for (const TimelineRow& row : timeline.rows) rows.push_back(row_json(row));
+  return {{"notes", timeline.notes}, {"names", timeline.names}, {"rows", std::move(rows)}};
 }
 
 }  // namespace comm_probe::cli

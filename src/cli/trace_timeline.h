@@ -1,8 +1,9 @@
-// The ranks of a trace report side by side on one clock, for --html.
+// The ranks of a trace report side by side on one clock, for the page of --html.
 #pragma once
 
 #include <vector>
 
+#include "core/json.h"
 #include "core/timeline.h"
 #include "diagnose/trace_killers.h"
 #include "torch/match.h"
@@ -16,5 +17,9 @@ namespace comm_probe::cli {
 core::Timeline timeline_of(const std::vector<torch::Trace>& traces,
                            const std::vector<torch::ClockOffset>& clocks,
                            const std::vector<diagnose::KillerUse>& killers);
+
+// As pictures.timeline of the page: {notes, names, rows: [{name, about, start, summed, exposed,
+// pieces: [state, length, state, length, ...], steps, calls, marks: [[start, end, name], ...]}]}
+core::Json timeline_picture(const core::Timeline& timeline);
 
 }  // namespace comm_probe::cli

@@ -1,7 +1,6 @@
 // A time line before anybody decides how it is drawn: rows that are in one state at a time, the
 // steps and calls of each row, and marks for what a finding means. Times in whole ns from the start
-// of the line. report/timeline_page.h writes it; names and texts come from inputs and are escaped
-// there.
+// of the line. cli/trace_timeline.h makes the picture of it for the page of --html (report/page.h).
 //
 //   row "rank 0" from 500 on: {kCompute, 1000}, {kExposed, 200}: it computes in [500, 1500), then
 //   communication is exposed for 200 ns
@@ -46,7 +45,6 @@ struct TimelineRow {
 };
 
 struct Timeline {
-  std::string title = {};
   std::vector<std::string> notes = {};
   std::vector<std::string> names = {};
   std::vector<TimelineRow> rows = {};

@@ -77,6 +77,7 @@ std::optional<PlanPrice> price_curve(const curve::Curve& curve, const curve::Ana
   const model::CostModel* model = pricer.model_of(job);
   if (model == nullptr) return std::nullopt;
   PlanPrice price;
+  price.model = model;
   price.plateau = model->price({*curve.op, job.ranks, plateau->peak_bytes});
   price.measured = plateau->sustained;
   if (price.plateau.busbw() <= core::Bandwidth()) return std::nullopt;

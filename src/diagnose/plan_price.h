@@ -33,10 +33,11 @@ class JobPricer {
 };
 
 struct PlanPrice {
-  model::Ledger plateau = {};         // at the size of the peak
-  core::Bandwidth measured = {};      // busbw of the plateau
-  model::Ledger smallest = {};        // at the first size of the left end
-  core::Duration smallest_time = {};  // measured; zero where there is no left end
+  const model::CostModel* model = nullptr;  // of this job, the pricer's; for other sizes
+  model::Ledger plateau = {};               // at the size of the peak
+  core::Bandwidth measured = {};            // busbw of the plateau
+  model::Ledger smallest = {};              // at the first size of the left end
+  core::Duration smallest_time = {};        // measured; zero where there is no left end
   double share() const { return measured / plateau.busbw(); }
 };
 

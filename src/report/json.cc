@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/parallel.h"
-#include "report/report.h"
+#include "report/envelope.h"
 
 namespace comm_probe::report {
 namespace {
@@ -18,7 +18,7 @@ std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string envelope_text(const core::Document& document, Json result) {
+std::string envelope_text(const core::Document& document, Json result, const EnvelopeStyle& style) {
   Json inputs = Json::array();
   for (const core::InputRecord& input : document.inputs) {
     Json record = {{"path", input.path}, {"kind", input.kind}};
@@ -33,10 +33,11 @@ std::string envelope_text(const core::Document& document, Json result) {
                    {"inputs", std::move(inputs)},     {"result", std::move(result)},
                    {"findings", std::move(findings)}, {"caveats", std::move(caveats)}};
   if (!document.verdict.empty()) envelope["verdict"] = document.verdict;
-  return text_of(envelope, 2) + "\n";
+  if (style.pictures != nullptr) envelope["pictures"] = *style.pictures;
+  return text_of(envelope, style.indent) + "\n";
 }
 
-void write_items(const core::LongList& list, const std::function<void(std::string_view)>& write) {
+void write_items(const core::LongList& list, const Write& write) {
   std::vector<std::string> items;
   for (std::size_t first = 0; first < list.size; first += kItemsAtOnce) {
     items.assign(std::min(kItemsAtOnce, list.size - first), "");
@@ -51,22 +52,27 @@ void write_items(const core::LongList& list, const std::function<void(std::strin
 
 }  // namespace
 
-void write_json(const core::Document& document,
-                const std::function<void(std::string_view)>& write) {
-  if (!document.long_list) return write(envelope_text(document, document.result));
+void write_envelope(const core::Document& document, const EnvelopeStyle& style,
+                    const Write& write) {
+  if (!document.long_list) return write(envelope_text(document, document.result, style));
   const std::string hole = "\x01";
   Json result = document.result;
   result[document.long_list->key] = hole;
-  const std::string envelope = envelope_text(document, std::move(result));
+  const std::string envelope = envelope_text(document, std::move(result), style);
   const std::string quoted = text_of(Json(hole), -1);
   // a string that reads so would have its quotes escaped: only the key itself can stand there
-  const std::string key = text_of(Json(document.long_list->key), -1) + ": ";
+  const std::string key =
+      text_of(Json(document.long_list->key), -1) + (style.indent < 0 ? ":" : ": ");
   const std::size_t at = envelope.find(key + quoted) + key.size();
   write(std::string_view(envelope).substr(0, at));
   write("[");
   write_items(*document.long_list, write);
   write("\n]");
   write(std::string_view(envelope).substr(at + quoted.size()));
+}
+
+void write_json(const core::Document& document, const Write& write) {
+  write_envelope(document, {}, write);
 }
 
 std::string render_json(const core::Document& document) {

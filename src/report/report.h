@@ -26,7 +26,8 @@ std::string render_text(const core::Document& document, const TextStyle& style);
 // The envelope of design/cli.md, two-space indented, with a newline at the end.
 std::string render_json(const core::Document& document);
 // The same piece by piece, in order; the items of a long list are each on one line.
-void write_json(const core::Document& document, const std::function<void(std::string_view)>& write);
+using Write = std::function<void(std::string_view)>;
+void write_json(const core::Document& document, const Write& write);
 // One block, for tests and for commands that print nothing else.
 std::string render_block(const core::Block& block, const TextStyle& style);
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "report/page.h"
 #include "run_binary.h"
 
 namespace comm_probe::test {
@@ -150,10 +151,10 @@ TEST(TraceTimeline, PageOfEveryCase) {
     std::stringstream page;
     page << std::ifstream(file).rdbuf();
     const std::string text = page.str();
-    const std::string open = "id=\"data\">";
-    const std::size_t from = text.find(open) + open.size();
-    const json rows =
-        json::parse(text.substr(from, text.find("</script>", from) - from)).at("rows");
+    const json rows = json::parse(report::document_of_page(text).value_or("{}"))
+                          .at("pictures")
+                          .at("timeline")
+                          .at("rows");
     ASSERT_EQ(rows.size(), 4u) << name;
     std::int64_t last_ends[4] = {};
     for (std::size_t i = 0; i < rows.size(); ++i) {

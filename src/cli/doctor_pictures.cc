@@ -1,0 +1,51 @@
+#include "cli/doctor_pictures.h"
+
+#include "cli/curve_view.h"
+#include "cli/hang_tables.h"
+#include "cli/trace_timeline.h"
+#include "topology/saved_topology.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Json;
+
+constexpr std::size_t kMostCurves = 32;
+constexpr std::size_t kMostMachines = 4;
+
+Json curve_pictures(const std::vector<diagnose::JudgedReading>& readings) {
+  Json curves = Json::array();
+  for (const diagnose::JudgedReading& reading : readings)
+    for (const diagnose::JudgedCurve& curve : reading.curves)
+      if (curves.size() < kMostCurves && !curve.curve->rows.empty())
+        curves.push_back(curve_json(curve));
+  return curves;
+}
+
+Json machine_pictures(const std::vector<diagnose::JobMachine>& machines) {
+  Json pictures = Json::array();
+  for (const diagnose::JobMachine& machine : machines) {
+    if (pictures.size() == kMostMachines) break;
+    if (machine.survey.roads.empty()) continue;
+    Json picture = {{"name", machine.name}};
+    picture.update(topology::saved_json(machine.survey));
+    pictures.push_back(std::move(picture));
+  }
+  return pictures;
+}
+
+}  // namespace
+
+Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting) {
+  Json pictures = facts.dumps != nullptr ? hang_pictures(*facts.dumps) : Json::object();
+  if (Json curves = curve_pictures(facts.curves); !curves.empty())
+    pictures["curves"] = std::move(curves);
+  if (Json machines = machine_pictures(facts.machines); !machines.empty())
+    pictures["machines"] = std::move(machines);
+  if (!facts.traces.empty())
+    pictures["timeline"] =
+        timeline_picture(timeline_of(facts.traces, meeting.clocks, meeting.killers));
+  return pictures;
+}
+
+}  // namespace comm_probe::cli

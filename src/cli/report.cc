@@ -1,0 +1,134 @@
+// `report A.json B.html ... --output report.html`: several documents of comm-probe on one page.
+#include <fmt/format.h>
+
+#include "cli/subcommands.h"
+#include "core/input.h"
+#include "report/page.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Json;
+using core::Result;
+
+constexpr std::uint64_t kLargestFile = 512ULL << 20U;
+// Deeper than any document of ours: what reads it back recurses.
+constexpr int kDeepest = 64;
+constexpr const char* kExpected =
+    "expected what a command of comm-probe wrote with --json or --html";
+
+core::Error not_ours(const std::string& file, std::string_view why) {
+  core::Error error =
+      core::input_error(fmt::format("no document of comm-probe: {}", why), kExpected);
+  error.where.file = file;
+  return error;
+}
+
+bool is_envelope(const Json& document) {
+  const auto has = [&](const char* key, auto test) {
+    const auto found = document.find(key);
+    return found != document.end() && test(*found);
+  };
+  const auto is_list = [](const Json& value) { return value.is_array(); };
+  const auto is_text = [](const Json& value) { return value.is_string(); };
+  return document.is_object() && has("comm_probe", is_text) && has("command", is_text) &&
+         has("result", [](const Json& value) { return value.is_object(); }) &&
+         has("inputs", is_list) && has("findings", is_list) && has("caveats", is_list);
+}
+
+// The document of one file, be it JSON or a page that holds it.
+Result<Json> read_document(const std::string& file) {
+  auto input = core::Input::open(file);
+  if (!input) return input.error();
+  const auto text = input->read_all(kLargestFile);
+  if (!text) return text.error();
+  const auto in_page = report::document_of_page(*text);
+  bool is_deep = false;
+  Json document = Json::parse(
+      in_page.value_or(*text),
+      [&](int depth, Json::parse_event_t, Json&) {
+        is_deep = is_deep || depth > kDeepest;
+        return !is_deep;
+      },
+      false);
+  if (is_deep) return not_ours(file, fmt::format("lists within lists, more than {}", kDeepest));
+  if (document.is_discarded())
+    return not_ours(file, "found " +
+                              core::describe_content(std::string_view(*text).substr(0, 4096)) +
+                              " that is not JSON, or is cut");
+  if (!is_envelope(document))
+    return not_ours(file, "found JSON without the keys comm_probe, command, result, findings");
+  return document;
+}
+
+// Of a report of reports, its documents.
+void add_document(Json document, const std::string& file, Json& documents) {
+  if (document["command"] == "report" && document["result"].contains("documents") &&
+      document["result"]["documents"].is_array()) {
+    for (Json& inner : document["result"]["documents"])
+      if (is_envelope(inner)) documents.push_back(std::move(inner));
+    return;
+  }
+  if (!document.contains("file")) document["file"] = file;
+  documents.push_back(std::move(document));
+}
+
+std::size_t warnings_in(const Json& document) {
+  std::size_t count = 0;
+  for (const Json& finding : document.at("findings"))
+    if (finding.is_object() && finding.value("severity", Json()) != "info") ++count;
+  return count;
+}
+
+core::Table table_of(const Json& documents) {
+  core::Table table;
+  table.columns = {{"file", core::Column::Align::kLeft},
+                   {"command", core::Column::Align::kLeft},
+                   {"findings"},
+                   {"verdict", core::Column::Align::kLeft, 5}};
+  for (const Json& document : documents) {
+    const auto word = [&](const char* key) {
+      const auto found = document.find(key);
+      return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+    };
+    table.rows.push_back(
+        {word("file"), word("command"), std::to_string(warnings_in(document)), word("verdict")});
+  }
+  return table;
+}
+
+int join(const Shell& shell, const std::vector<std::string>& files) {
+  if (!shell.wants_page())
+    return shell.fail(core::input_error("report writes a page, and no file is named for it",
+                                        "expected --output FILE, as in report.html"));
+  core::Document document{.command = "report"};
+  Json documents = Json::array();
+  for (const std::string& file : files) {
+    auto one = read_document(file);
+    if (!one) return shell.fail(one.error());
+    add_document(std::move(*one), file, documents);
+    document.inputs.push_back({file, "comm-probe"});
+  }
+  document.body.emplace_back(table_of(documents));
+  document.verdict =
+      fmt::format("{} document{} on one page", documents.size(), documents.size() == 1 ? "" : "s");
+  document.result["documents"] = std::move(documents);
+  return shell.finish(document);
+}
+
+}  // namespace
+
+void add_report(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("report", "results of several commands on one page")->group("Compare");
+  auto files = std::make_shared<std::vector<std::string>>();
+  app->add_option("FILE", *files,
+                  "what commands wrote with --json, or pages that they wrote with "
+                  "--html; - is standard input")
+      ->required();
+  app->footer("Example:\n  comm-probe report topo.json curve.json --output report.html");
+  shell.add_common_flags(*app, Shell::Output::kPage);
+  app->callback([&shell, files] { shell.run([&shell, files] { return join(shell, *files); }); });
+}
+
+}  // namespace comm_probe::cli

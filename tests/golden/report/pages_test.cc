@@ -1,0 +1,155 @@
+// --html of the commands and `report`, from real inputs: a page holds what --json prints, several
+// of them are joined, and what is no document of ours is refused with one line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "report/page.h"
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const fs::path kSource = COMM_PROBE_SOURCE_DIR;
+
+fs::path file_of(const std::string& name) { return fs::path(testing::TempDir()) / name; }
+
+std::string text_of(const fs::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+json document_in(const fs::path& page) {
+  const std::string text = text_of(page);
+  return json::parse(report::document_of_page(text).value_or("?"), nullptr, false);
+}
+
+fs::path written(const std::string& name, const std::string& text) {
+  std::ofstream(file_of(name), std::ios::binary) << text;
+  return file_of(name);
+}
+
+std::string input(const std::string& name) { return (kSource / "tests/inputs" / name).string(); }
+
+struct PageCase {
+  std::string name;
+  Words words;
+};
+void PrintTo(const PageCase& one, std::ostream* stream) { *stream << one.name; }
+
+class PageOf : public testing::TestWithParam<PageCase> {};
+
+TEST_P(PageOf, HoldsTheDocument) {
+  const fs::path page = file_of("page.html");
+  Words words = GetParam().words;
+  words.insert(words.end(), {"--json", "--html", page.string()});
+  const BinaryRun run = run_binary(words);
+  EXPECT_LT(run.status, 2) << run;
+  json inside = document_in(page);
+  ASSERT_FALSE(inside.is_discarded());
+  inside.erase("pictures");
+  EXPECT_EQ(inside, json::parse(run.out));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Commands, PageOf,
+    testing::Values(
+        PageCase{"calc", {"calc", "all_reduce", "-n", "8", "-s", "1MB", "--machine", "dgx-h100"}},
+        PageCase{"topo", {"topo", "show", "--from", input("h200x2/nccl-topo.xml")}},
+        PageCase{"plan", {"nccl", "plan", "--topo", input("h200x2/nccl-topo.xml")}},
+        PageCase{"choose",
+                 {"nccl", "choose", "all_reduce", "-b", "8", "-e", "1G", "--topo",
+                  input("h200x2/nccl-topo.xml")}},
+        PageCase{"curve", {"curve", input("h200x2/all_reduce.txt")}},
+        PageCase{"hang", {"hang", input("h200x2/hang/dead")}},
+        PageCase{"doctor", {"doctor", (kSource / "examples/two-nodes-slow").string()}},
+        PageCase{"explain", {"explain", "busbw"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Html, RefusesWhatCannotBeWritten) {
+  for (const std::string& file :
+       {std::string("-"), testing::TempDir(), std::string("/nonexistent/page.html"),
+        std::string("/dev/full")}) {
+    const BinaryRun run = run_binary({"explain", "busbw", "--html", file});
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(run.out, "") << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+    EXPECT_THAT(run.err, HasSubstr(file)) << run;
+  }
+  const std::string same = file_of("same").string();
+  EXPECT_EQ(run_binary({"explain", "busbw", "--html", same, "--output", same}).status, 2);
+}
+
+// Documents of --json and pages of --html, and a page of pages, in the order given.
+TEST(Report, JoinsDocumentsAndPages) {
+  const std::string a = file_of("a.json").string();
+  const std::string b = file_of("b.html").string();
+  const std::string ab = file_of("ab.html").string();
+  const std::string abb = file_of("abb.html").string();
+  ASSERT_LT(run_binary({"hang", input("h200x2/hang/dead"), "--json", "--output", a}).status, 2);
+  ASSERT_EQ(run_binary({"explain", "busbw", "--html", b}).status, 0);
+  const BinaryRun run = run_binary({"report", a, b, "-o", ab});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_THAT(run.out, HasSubstr("2 documents on one page")) << run;
+  EXPECT_THAT(run.out, HasSubstr("rank_dead_or_stuck")) << run;
+  EXPECT_EQ(run_binary({"report", ab, b, "--output", abb}).status, 0);
+  const json documents = document_in(abb).at("result").at("documents");
+  ASSERT_EQ(documents.size(), 3U);
+  json first = documents[0];
+  EXPECT_EQ(first.at("file"), a);
+  first.erase("file");
+  EXPECT_EQ(first, json::parse(text_of(a)));
+  EXPECT_EQ(documents[1].at("command"), "explain");
+}
+
+TEST(Report, RefusesInOneLineWhatIsNoDocument) {
+  const std::string good = file_of("good.json").string();
+  ASSERT_EQ(run_binary({"explain", "busbw", "--json", "--output", good}).status, 0);
+  const std::string whole = text_of(good);
+  const Words bad = {written("empty.json", ""),
+                     written("text.json", "hello\n"),
+                     written("cut.json", whole.substr(0, whole.size() / 2)),
+                     written("other.json", "{\"command\": \"curve\"}"),
+                     written("list.json", "[1, 2]"),
+                     written("deep.json", std::string(2'000'000, '[')),
+                     written("deeper.json", std::string(100, '[') + std::string(100, ']')),
+                     written("page.html", "<script type=\"application/json\" id=\"document\">{"),
+                     written("binary.json", std::string("\x80\x02\x00\x01", 4)),
+                     file_of("absent.json"),
+                     testing::TempDir()};
+  for (const std::string& file : bad) {
+    const BinaryRun run = run_binary({"report", good, file, "-o", file_of("r.html").string()});
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+    EXPECT_THAT(run.err, HasSubstr(fs::path(file).filename().string())) << run;
+    EXPECT_FALSE(fs::exists(file_of("r.html"))) << run;
+  }
+  const BinaryRun nowhere = run_binary({"report", good});
+  EXPECT_EQ(nowhere.status, 2) << nowhere;
+  EXPECT_THAT(nowhere.err, HasSubstr("--output")) << nowhere;
+}
+
+// Whatever stands in a document that somebody made: the page holds it and nothing else.
+TEST(Report, AHostileDocumentStaysText) {
+  const std::string hostile = R"({"comm_probe": "</script><script>alert(1)</script>",
+    "command": "<img src=x onerror=alert(1)>", "inputs": [1, null], "result": {"<b>": [[{}]]},
+    "findings": [7, {"severity": 3}], "caveats": ["x"], "verdict": {"no": "text"}})";
+  const std::string page = file_of("hostile.html").string();
+  const BinaryRun run = run_binary({"report", written("hostile.json", hostile), "-o", page});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(text_of(page).find("<img"), std::string::npos);
+  EXPECT_EQ(document_in(page).at("result").at("documents")[0].at("findings")[0], 7);
+}
+
+}  // namespace
+}  // namespace comm_probe::test
