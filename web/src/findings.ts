@@ -1,17 +1,20 @@
 // Findings: the sentence, what was expected and seen, the lines that prove it, the next command.
 import { Child, folded, h, shortened } from "./dom";
-import { plain, ranks } from "./format";
+import { bytes, microseconds, plain, ranks } from "./format";
 import { Fields, fields, list, number, numbers, text } from "./json";
 import { inOrder } from "./verdict";
 
 const SIGNS: { [severity: string]: string } = { error: "\u2715", warning: "!", info: "i" };
+
+const inUnit = (size: number, unit: string): string =>
+  unit === "us" ? microseconds(size) : unit === "B" ? bytes(size) : `${plain(size)} ${unit}`;
 
 function figure(name: string, value: Fields): Child {
   const size = number(value, "value");
   if (size === null) return null;
   const basis = [text(value, "basis"), text(value, "source")].filter(Boolean).join(": ");
   return [h("dt", {}, name),
-          h("dd", {}, h("b", {}, `${plain(size)} ${text(value, "unit")}`), " ",
+          h("dd", {}, h("b", {}, inUnit(size, text(value, "unit"))), " ",
             h("span", { class: "soft" }, basis && `(${basis})`))];
 }
 

@@ -6,12 +6,13 @@ import { curves } from "./curves";
 import { decisions } from "./decisions";
 import { gap } from "./gap";
 import { groupMatrix } from "./groups";
+import { heatMap } from "./heat";
 import { ledgers } from "./ledger";
 import { timeline } from "./timeline";
 import { topology } from "./topology";
 import { waitGraph } from "./waits";
 
 type Picture = (document: Fields) => Child;
-const ALL: Picture[] = [gap, decisions, waitGraph, groupMatrix, topology, timeline, curves, ledgers];
+const ALL: Picture[] = [gap, decisions, waitGraph, groupMatrix, topology, timeline, curves, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));

@@ -110,11 +110,11 @@ class Timeline {
     this.order = [...rows];
     this.length = rows.reduce((most, row) => Math.max(most, row.at[row.at.length - 1]), 1);
     this.to = this.length;
-    this.pitch = Math.max(14, Math.min(44, Math.floor(640 / Math.max(1, rows.length))));
+    this.pitch = Math.max(11, Math.min(44, Math.floor(710 / Math.max(1, rows.length))));
     const whole = h("div", {}, this.canvas);  // as high as all rows; the canvas stays in sight
     whole.style.height = `${rows.length * this.pitch + TOP + 4}px`;
     this.place.append(whole);
-    this.place.style.height = `${Math.min(rows.length * this.pitch + TOP + 6, 700)}px`;
+    this.place.style.height = `${Math.min(rows.length * this.pitch + TOP + 6, 760)}px`;
     this.element = h("figure", { class: "timeline" }, this.legend(), this.place,
       h("figcaption", {}, [...this.notes, "drag: move; Ctrl and wheel: zoom; double click: all; arrow keys, + - and 0 do the same; " +
                            "every column of pixels shows the shares of its states"].join(". ")));
@@ -175,8 +175,7 @@ class Timeline {
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.fillStyle = color("back");
     pen.fillRect(0, 0, this.width, height);
-    pen.font = "12px system-ui, sans-serif";
-    const rowHeight = this.pitch - (this.pitch > 16 ? 5 : 2);
+    const rowHeight = this.pitch - (this.pitch > 16 ? 5 : this.pitch > 12 ? 2 : 1);
     const image = pen.createImageData(Math.max(1, Math.round(this.span * scale)), Math.max(1, Math.round(rowHeight * scale)));
     const paints = PAINTS.map(paintOf);
     const scrolled = this.place.scrollTop;
@@ -189,6 +188,7 @@ class Timeline {
     }
     pen.fillStyle = color("back");
     pen.fillRect(0, 0, this.width, TOP - 2);
+    pen.font = "12px system-ui, sans-serif";
     this.drawAxis(pen);
     this.drawSteps(pen);
   }
@@ -196,6 +196,7 @@ class Timeline {
   private drawRow(pen: CanvasRenderingContext2D, row: Row, y: number, height: number, image: ImageData, paints: Paint[], scale: number): void {
     paintRow(image, sharesOf(row, this.from, this.to, image.width), paints);
     pen.putImageData(image, Math.round(this.left * scale), Math.round(y * scale));
+    pen.font = `${Math.min(12, this.pitch - 1)}px system-ui, sans-serif`;
     pen.textAlign = "left";
     pen.fillStyle = color("text");
     pen.fillText(row.name, 0, y + height / 2 + 4);
