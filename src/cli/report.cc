@@ -1,6 +1,8 @@
 // `report A.json B.html ... --output report.html`: several documents of comm-probe on one page.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/subcommands.h"
 #include "core/input.h"
 #include "report/page.h"
@@ -36,6 +38,15 @@ bool is_envelope(const Json& document) {
          has("inputs", is_list) && has("findings", is_list) && has("caveats", is_list);
 }
 
+// Those of a report; null where the document is of another command.
+const Json* documents_of(const Json& document) {
+  if (!document.is_object() || document.value("command", Json()) != "report") return nullptr;
+  const auto result = document.find("result");
+  if (result == document.end() || !result->is_object()) return nullptr;
+  const auto documents = result->find("documents");
+  return documents != result->end() && documents->is_array() ? &*documents : nullptr;
+}
+
 // The document of one file, be it JSON or a page that holds it.
 Result<Json> read_document(const std::string& file) {
   auto input = core::Input::open(file);
@@ -56,17 +67,19 @@ Result<Json> read_document(const std::string& file) {
     return not_ours(file, "found " +
                               core::describe_content(std::string_view(*text).substr(0, 4096)) +
                               " that is not JSON, or is cut");
-  if (!is_envelope(document))
+  const Json* inner = documents_of(document);
+  const bool is_whole =
+      is_envelope(document) &&
+      (inner == nullptr || std::all_of(inner->begin(), inner->end(), is_envelope));
+  if (!is_whole)
     return not_ours(file, "found JSON without the keys comm_probe, command, result, findings");
   return document;
 }
 
 // Of a report of reports, its documents.
 void add_document(Json document, const std::string& file, Json& documents) {
-  if (document["command"] == "report" && document["result"].contains("documents") &&
-      document["result"]["documents"].is_array()) {
-    for (Json& inner : document["result"]["documents"])
-      if (is_envelope(inner)) documents.push_back(std::move(inner));
+  if (const Json* inner = documents_of(document)) {
+    documents.insert(documents.end(), inner->begin(), inner->end());
     return;
   }
   if (!document.contains("file")) document["file"] = file;

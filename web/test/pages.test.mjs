@@ -1,8 +1,11 @@
 // Every kind of page in Debian's Chromium: nothing goes wrong, nothing is cut off, what a person does
 // with it works: findings unfold, the curve tells its values, devices show their paths.
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { launch, makePage, open, picture } from "./browser.mjs";
+import { folder, launch, makePage, open, picture, shared } from "./browser.mjs";
 import { KINDS } from "./kinds.mjs";
 
 let browser;
@@ -37,17 +40,35 @@ describe("every kind of page", () => {
     });
 });
 
+describe("large jobs", () => {
+  const generator = join(shared, "../tools/gen_trace.py");
+  const hasGenerator = existsSync(generator) && spawnSync("python3", ["--version"]).status === 0;
+  test("a trace of 64 ranks opens in less than 2 s", { skip: !hasGenerator && "no ../shared/tools/gen_trace.py, or no python3" }, async () => {
+    const traces = join(folder, "ranks64");
+    execFileSync("python3", [generator, "--out", traces, "--ranks", "64", "--steps", "2", "--gz", "--straggler", "5:compute:1.2"], { stdio: "ignore" });
+    const file = makePage("trace64", ["trace", traces]);
+    const started = Date.now();
+    const { page, problems, close } = await open(browser, file);
+    await page.locator(".timeline canvas").waitFor();
+    assert.ok(Date.now() - started < 2000, `${Date.now() - started} ms`);
+    await page.locator(".timeline").scrollIntoViewIfNeeded();
+    await picture(page, "trace64-1280-light");
+    assert.deepEqual(problems, []);
+    await close();
+  });
+});
+
 describe("what a person does", () => {
   test("a finding unfolds by click and by key", async () => {
     const { page, problems, close } = await open(browser, pageOf("doctor"));
     const finding = page.locator("details.finding").nth(1);
     assert.equal(await finding.locator(".proof").count(), 0);
     await finding.locator("summary").click();
-    assert.ok(await finding.locator(".proof .evidence").first().isVisible());
-    assert.ok(await finding.locator(".proof .next").first().isVisible());
+    await finding.locator(".proof .evidence").first().waitFor();
+    await finding.locator(".proof .next").first().waitFor();
     await finding.locator("summary").focus();
     await page.keyboard.press("Enter");
-    assert.ok(!await finding.locator(".proof").isVisible());
+    await finding.locator(".proof").waitFor({ state: "hidden" });
     assert.deepEqual(problems, []);
     await close();
   });

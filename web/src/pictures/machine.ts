@@ -75,10 +75,13 @@ function place(device: Device, x: number, level: number, bottom: number): number
   return x + device.width;
 }
 
+// "host0:GPU1" and "nic 0101:00:00.0" take two lines where the box is narrow.
 const labelsOf = (device: Device): string[] => {
-  if (device.kind === "NIC") return device.lines.length > 0 ? device.lines : [device.name || "NIC"];
   if (device.kind === "PCI") return [short(device.hop.replace("switch ", ""))];
-  return [device.name];
+  if (device.lines.length > 1) return device.lines;
+  const name = device.lines[0] ?? (device.name || device.hop);
+  const [, first, rest] = /^(nic |[^:]+:)(.+)$/.exec(name) ?? [];
+  return isLeaf(device) && name.length > 9 && first ? [first.trim().replace(/:$/, ""), rest] : [name];
 };
 
 export class Machine {
@@ -97,7 +100,7 @@ export class Machine {
     const bottom = 16 + Math.max(1, ...roots.map(depthOf).map(depth => depth - 1)) * LEVEL;
     let x = 4;
     for (const root of roots) x = place(root, x, 0, bottom) + 22;
-    for (const leaf of leaves) leaf.height = 18 + 14 * Math.max(1, Math.min(4, leaf.lines.length));
+    for (const leaf of leaves) leaf.height = 18 + 14 * Math.min(4, labelsOf(leaf).length);
     const low = bottom + Math.max(30, ...leaves.map(leaf => leaf.height));
     const height = this.placeSwitch(leaves, low) + 8;
     this.element = s("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": "the machine", class: "machine" });
@@ -190,7 +193,7 @@ export class Machine {
     if (path) this.mark(this.chosen, path);
   }
 
-  private namesOf(device: Device): string[] { return device.kind === "NIC" ? device.lines : [device.name]; }
+  private namesOf(device: Device): string[] { return device.lines.length > 0 ? device.lines : [device.name]; }
   private between(from: Device, to: Device): Path | undefined {
     for (const start of this.namesOf(from))
       for (const end of this.namesOf(to)) {

@@ -22,7 +22,7 @@ function legend(paths: Paths, from: string[], to: string[]): Child {
 }
 
 function matrix(paths: Paths, from: string[], to: string[]): Child {
-  const cell = to.length > 40 ? 18 : 42, line = 22, left = 96, top = 78;
+  const cell = Math.max(18, Math.min(42, Math.floor(1010 / to.length))), line = 22, left = 96, top = 78;
   const width = left + to.length * cell + 60, height = top + from.length * line + 4;
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "type of the path from each row to each column" });
   picture.style.maxWidth = "none";
@@ -38,7 +38,7 @@ function matrix(paths: Paths, from: string[], to: string[]): Child {
       if (!path || start === end) return;
       const x = left + column * cell;
       picture.append(s("rect", { x, y, width: cell - 2, height: line - 2, rx: 2, class: `cell path-${familyOf(path.type)}` }));
-      if (cell > 30) picture.append(s("text", { x: x + cell / 2 - 1, y: y + 14.5, "font-size": 11, "text-anchor": "middle", class: "on path" }, path.type.slice(0, 5)));
+      if (cell >= 30) picture.append(s("text", { x: x + cell / 2 - 1, y: y + 14.5, "font-size": 11, "text-anchor": "middle", class: "on path" }, path.type.slice(0, 5)));
     });
   });
   tipOver(picture, event => {
