@@ -5,7 +5,7 @@ import { count } from "../format";
 import { Fields, fields, isFields, list, text } from "../json";
 
 const LOOKS: { [outcome: string]: [string, string] } = {
-  found: ["warning", "!"], fine: ["fine", "\u2713"], "not there": ["unknown", "\u2013"],
+  found: ["warning", "!"], noted: ["noted", "i"], fine: ["fine", "\u2713"], "not there": ["unknown", "\u2013"],
 };
 
 function step(one: Fields): Child {

@@ -2,6 +2,7 @@
 // where it has nothing to show.
 import { Child } from "../dom";
 import { Fields } from "../json";
+import { checks } from "./checks";
 import { curves } from "./curves";
 import { decisions } from "./decisions";
 import { gap } from "./gap";
@@ -13,6 +14,6 @@ import { topology } from "./topology";
 import { waitGraph } from "./waits";
 
 type Picture = (document: Fields) => Child;
-const ALL: Picture[] = [gap, decisions, waitGraph, groupMatrix, topology, timeline, curves, heatMap, ledgers];
+const ALL: Picture[] = [gap, decisions, checks, waitGraph, groupMatrix, topology, timeline, curves, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));
