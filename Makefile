@@ -7,7 +7,7 @@ export CCACHE_BASEDIR
 export CCACHE_NOHASHDIR := 1
 SOURCES = $(shell find src plugins tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
 
-.PHONY: build run test test-web web test-asan test-tsan test-clang bench fuzz format check-format docs lint install clean
+.PHONY: build run test test-web check-web web test-asan test-tsan test-clang bench fuzz format check-format docs lint install clean
 build: build/build.ninja
 	@cmake --build build -j $(JOBS)
 
@@ -30,15 +30,20 @@ test: check-format
 # The page of --html: web/prebuilt/page.html out of web/src; the program embeds it, so that only those who change it need
 # Node.
 web/node_modules: web/package-lock.json
-	@scripts/setup.sh web
+	@scripts/setup.sh npm
 	@cd web && npm ci --silent --no-audit --no-fund
 	@touch $@
 
 web: web/node_modules
 	@cd web && npm run --silent check && npm run --silent build
 
-# is the prebuilt page fresh; then every kind of page in Chromium
+# is the prebuilt page what web/src gives, byte for byte
+check-web: web/node_modules
+	@cd web && npm run --silent check && npm run --silent fresh
+
+# the same, then every kind of page in Chromium
 test-web: build web/node_modules
+	@scripts/setup.sh web
 	@cd web && npm run --silent check && npm test
 
 check-format:

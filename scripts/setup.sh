@@ -5,7 +5,8 @@
 #   scripts/setup.sh bench   also the peers that `make bench` measures against
 #   scripts/setup.sh fuzz    also clang and its fuzzer runtime
 #   scripts/setup.sh lint    also what `make lint` needs
-#   scripts/setup.sh web     also Node, npm and Chromium, for `make web` and `make test-web`
+#   scripts/setup.sh npm     also Node and npm, for `make web` and `make check-web`
+#   scripts/setup.sh web     these and Chromium, for `make test-web`
 # Elsewhere than on Debian it installs nothing and says what is needed.
 set -eu
 
@@ -15,8 +16,9 @@ test_packages="openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev"
 bench_packages="libbenchmark-dev libgloo-dev python3-numpy $test_packages"
 fuzz_packages="clang-14 libclang-rt-14-dev"
 lint_packages="clang-tidy-14 universal-ctags"
-web_packages="chromium fonts-dejavu-core"
-command -v npm >/dev/null || web_packages="$web_packages nodejs npm"  # a Node from elsewhere brings its own npm
+npm_packages="nodejs npm"
+command -v npm >/dev/null && npm_packages=  # a Node from elsewhere brings its own npm
+web_packages="$npm_packages chromium fonts-dejavu-core"
 
 packages=$build_packages
 for extra in "$@"; do
@@ -25,8 +27,9 @@ for extra in "$@"; do
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages $fuzz_packages" ;;
     lint) packages="$packages $lint_packages" ;;
+    npm) packages="$packages $npm_packages" ;;
     web) packages="$packages $web_packages" ;;
-    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint, web)" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint, npm, web)" >&2; exit 2 ;;
   esac
 done
 

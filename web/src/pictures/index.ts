@@ -9,11 +9,13 @@ import { gap } from "./gap";
 import { groupMatrix } from "./groups";
 import { heatMap } from "./heat";
 import { ledgers } from "./ledger";
+import { shares } from "./shares";
+import { sides } from "./sides";
 import { timeline } from "./timeline";
 import { topology } from "./topology";
 import { waitGraph } from "./waits";
 
 type Picture = (document: Fields) => Child;
-const ALL: Picture[] = [gap, decisions, checks, waitGraph, groupMatrix, topology, timeline, curves, heatMap, ledgers];
+const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, timeline, shares, curves, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));
