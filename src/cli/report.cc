@@ -98,7 +98,7 @@ core::Table table_of(const Json& documents) {
   table.columns = {{"file", core::Column::Align::kLeft},
                    {"command", core::Column::Align::kLeft},
                    {"findings"},
-                   {"verdict", core::Column::Align::kLeft, 5}};
+                   {"verdict", core::Column::Align::kLeft}};
   for (const Json& document : documents) {
     const auto word = [&](const char* key) {
       const auto found = document.find(key);
@@ -111,9 +111,6 @@ core::Table table_of(const Json& documents) {
 }
 
 int join(const Shell& shell, const std::vector<std::string>& files) {
-  if (!shell.wants_page())
-    return shell.fail(core::input_error("report writes a page, and no file is named for it",
-                                        "expected --output FILE, as in report.html"));
   core::Document document{.command = "report"};
   Json documents = Json::array();
   for (const std::string& file : files) {
@@ -122,6 +119,9 @@ int join(const Shell& shell, const std::vector<std::string>& files) {
     add_document(std::move(*one), file, documents);
     document.inputs.push_back({file, "comm-probe"});
   }
+  if (!shell.wants_page() && !shell.json())
+    return shell.fail(core::input_error("report writes a page, and no file is named for it",
+                                        "expected --output FILE, as in report.html"));
   document.body.emplace_back(table_of(documents));
   document.verdict =
       fmt::format("{} document{} on one page", documents.size(), documents.size() == 1 ? "" : "s");

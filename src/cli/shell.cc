@@ -102,7 +102,7 @@ void Shell::add_common_flags(CLI::App& app, Output output) {
       ->group(group);
   app.add_flag("--json", json_, "one JSON document on stdout, nothing else there")->group(group);
   if (output == Output::kPage) {
-    app.add_option("-o,--output,--html", html_, "the page to write")
+    app.add_option("-o,--html,--output", html_, "the page to write")
         ->type_name("FILE")
         ->group(group);
   } else {
