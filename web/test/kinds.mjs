@@ -27,6 +27,7 @@ export const KINDS = [
   { name: "run", words: ["run", "--quick"], shows: [".ledger"] },
   { name: "calc", words: ["calc", "all_reduce", "-n", "8", "-s", "64KiB", "--alpha", "10us", "--beta", "25GB/s"], shows: [".ledger"] },
   { name: "calc-sweep", words: ["calc", "all_reduce", "-n", "64", "--machine", "dgx-h100", "--nodes", "8", "--sweep", "-b", "8", "-e", "8G", "-f", "8"], shows: [".ledger"] },
+  { name: "calc-moe", words: ["calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "4", "--gpus-per-node", "8", "--tokens", "4096", "--nic", "50GB/s", "--nvlink", "160GB/s", "--skew", "zipf:0.8"], shows: [".heat", ".ledger"] },
   { name: "log", words: ["log", input("h200x2/default.log")], shows: [".figures"] },
   { name: "explain", words: ["explain", "busbw"], shows: [".figures"] },
 ].map(kind => ({ ...kind, isMissing: kind.words.some(word => word.startsWith(shared) && !existsSync(word)) }));

@@ -19,12 +19,12 @@ function heatOf(result: Fields): Heat | null {
   return null;
 }
 
-// From the colour of an empty field over blue to orange: darkness alone tells the order as well.
+// From the colour of an empty field over blue to that of the text: lightness alone tells the order.
 function paintOf(share: number): [number, number, number] {
   const parse = (name: string) => [1, 3, 5].map(at => parseInt(color(name).slice(at, at + 2), 16) || 0);
-  const [idle, blue, orange] = ["idle", "blue", "orange"].map(parse);
+  const [idle, blue, text] = ["idle", "blue", "text"].map(parse);
   const mix = (a: number[], b: number[], t: number) => a.map((one, i) => Math.round(one + (b[i] - one) * t)) as [number, number, number];
-  return share < 0.5 ? mix(idle, blue, share * 2) : mix(blue, orange, share * 2 - 1);
+  return share < 0.5 ? mix(idle, blue, share * 2) : mix(blue, text, share * 2 - 1);
 }
 
 function draw(canvas: HTMLCanvasElement, heat: Heat): void {
@@ -77,5 +77,5 @@ export function heatMap(document: Fields): Child {
   const routing = [result, ...Object.values(result).filter(isFields)].find(part => list(part, "ranks").some(rank => number(rank, "received") !== null));
   return h("section", {}, h("h3", {}, "Where the tokens go"),
     h("figure", {}, canvas, h("figcaption", {}, `rows: from rank 0 (top) to ${count - 1}; columns: to rank 0 (left) to ${count - 1}; ` +
-      `darker and then orange: more, up to ${heat.most}`), routing && received(routing)));
+      `the stronger the colour, the more, up to ${heat.most}`), routing && received(routing)));
 }

@@ -9,6 +9,7 @@ import { gap } from "./gap";
 import { groupMatrix } from "./groups";
 import { heatMap } from "./heat";
 import { ledgers } from "./ledger";
+import { schemes } from "./moe";
 import { shares } from "./shares";
 import { sides } from "./sides";
 import { timeline } from "./timeline";
@@ -16,6 +17,6 @@ import { topology } from "./topology";
 import { waitGraph } from "./waits";
 
 type Picture = (document: Fields) => Child;
-const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, timeline, shares, curves, heatMap, ledgers];
+const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, timeline, shares, curves, schemes, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));
