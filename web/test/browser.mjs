@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-export const shared = join(root, "../shared/data");
+export const shared = "../shared/data";  // from the root, where the program is run
+export const isThere = path => existsSync(join(root, path));
 const program = process.env.COMM_PROBE ?? join(root, "build/comm-probe");
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const pictures = process.env.UPDATE_PICTURES ? join(root, "docs/pictures") : null;
@@ -54,8 +55,7 @@ export async function open(browser, file, { width = 1280, scheme = "light" } = {
 }
 
 // Kept under docs/ with UPDATE_PICTURES=1; else only taken.
-export async function picture(page, name, options = {}) {
+export async function picture(pageOrPart, name) {
   if (pictures) mkdirSync(pictures, { recursive: true });
-  const bytes = await page.screenshot({ ...options, path: pictures ? join(pictures, `${name}.png`) : undefined });
-  return bytes.length;
+  await pageOrPart.screenshot({ path: pictures ? join(pictures, `${name}.png`) : undefined });
 }

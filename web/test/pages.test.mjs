@@ -5,7 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { folder, launch, makePage, open, picture, shared } from "./browser.mjs";
+import { folder, launch, makePage, open, picture, root, shared } from "./browser.mjs";
 import { KINDS } from "./kinds.mjs";
 
 let browser;
@@ -33,7 +33,9 @@ describe("every kind of page", () => {
           for (const part of kind.shows) assert.ok(await page.locator(part).first().isVisible(), `${part} at ${width}`);
           assert.equal(await page.getByText("cannot be shown").count(), 0);
           assert.ok(await overflow(page) <= 0, `wider than the window at ${width}`);
-          if (kind.keep) await picture(page, `${kind.name}-${width}-${scheme}`);
+          for (const keep of kind.keep ?? [])
+            if (keep.width === width && keep.scheme === scheme)
+              await picture(keep.part ? page.locator(keep.part).first() : page, `${kind.name}-${width}-${scheme}`);
           assert.deepEqual(problems, []);
           await close();
         }
@@ -41,7 +43,7 @@ describe("every kind of page", () => {
 });
 
 describe("large jobs", () => {
-  const generator = join(shared, "../tools/gen_trace.py");
+  const generator = join(root, shared, "../tools/gen_trace.py");
   const hasGenerator = existsSync(generator) && spawnSync("python3", ["--version"]).status === 0;
   test("a trace of 64 ranks opens in less than 2 s", { skip: !hasGenerator && "no ../shared/tools/gen_trace.py, or no python3" }, async () => {
     const traces = join(folder, "ranks64");
@@ -51,8 +53,7 @@ describe("large jobs", () => {
     const { page, problems, close } = await open(browser, file);
     await page.locator(".timeline canvas").waitFor();
     assert.ok(Date.now() - started < 2000, `${Date.now() - started} ms`);
-    await page.locator(".timeline").scrollIntoViewIfNeeded();
-    await picture(page, "trace64-1280-light");
+    await picture(page.locator(".timeline"), "trace64-1280-light");
     assert.deepEqual(problems, []);
     await close();
   });
