@@ -10,7 +10,9 @@
 #include <span>
 
 #include "catalog/catalog.h"
+#include "catalog/machine_figures.h"
 #include "cli/baseline_view.h"
+#include "cli/curve_deepep.h"
 #include "cli/curve_view.h"
 #include "cli/fleet_view.h"
 #include "cli/job_pricer.h"
@@ -49,6 +51,8 @@ struct Inputs {
   std::list<Reading> readings = {};
   std::vector<core::Error> unreadable = {};
   std::vector<std::string> passed_over = {};  // files of a directory that hold no benchmark
+  serving::DeepEpLines deepep = {};
+  std::vector<std::string> deepep_files = {};
 };
 
 Result<Reading> read_file(const std::string& path) {
@@ -65,6 +69,26 @@ bool has_result(const Reading& reading) {
          });
 }
 
+// Prints of DeepEP, which no reader of tables knows; false where the file is something else.
+bool take_deepep(core::Input& input, const std::string& path, Inputs& inputs) {
+  if (!serving::looks_like_deepep(input.head())) return false;
+  auto lines = serving::read_deepep(input);
+  if (!lines || lines->empty()) return false;
+  inputs.deepep.add(std::move(lines).value());
+  inputs.deepep_files.push_back(path);
+  return true;
+}
+
+// Nothing where it was no table but something else that is kept in `inputs`.
+std::optional<Result<Reading>> read_one(const std::string& path, Inputs& inputs) {
+  auto input = core::Input::open(path);
+  if (!input) return input.error();
+  if (take_deepep(*input, path, inputs)) return std::nullopt;
+  // a pipe is not to be had twice, and what looked like DeepEP has been read
+  if (path == "-" || !serving::looks_like_deepep(input->head())) return curve::read(*input);
+  return read_file(path);
+}
+
 Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
   Inputs inputs;
   for (const std::string& path : paths) {
@@ -72,7 +96,9 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
     if (!files) return files.error();
     const bool named = files->size() == 1 && files->front() == path;
     for (const std::string& file : *files) {
-      auto reading = read_file(file);
+      auto one = read_one(file, inputs);
+      if (!one) continue;
+      Result<Reading>& reading = *one;
       const bool holds_result = reading && (named || has_result(*reading));
       if (holds_result)
         inputs.readings.push_back(std::move(*reading));
@@ -82,7 +108,7 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
         inputs.passed_over.push_back(file);
     }
   }
-  if (!inputs.readings.empty()) return inputs;
+  if (!inputs.readings.empty() || !inputs.deepep_files.empty()) return inputs;
   if (!inputs.unreadable.empty()) return inputs.unreadable.front();
   return core::input_error(
       fmt::format("none of the {} files below '{}' is the output of a benchmark",
@@ -263,6 +289,33 @@ int finish(const Shell& shell, const Document& document, const Judged& judged) {
   return shell.finish(document, pictures_of(judged));
 }
 
+// The NIC that DeepEP's prints are held to: the machine's, or 400 Gb/s.
+diagnose::DeepEpFacts deepep_facts(const diagnose::Reference& reference) {
+  diagnose::DeepEpFacts facts;
+  if (reference.nodes) facts.nodes = *reference.nodes;
+  facts.nic = {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed,
+               "400 Gb/s; --machine names it"};
+  if (reference.machine == nullptr) return facts;
+  const auto share = catalog::nic_share(*reference.machine);
+  if (share.value > core::Bandwidth())
+    facts.nic = {share.value, core::Basis::kCatalog, reference.machine->name};
+  return facts;
+}
+
+void add_deepep(Document& document, const Inputs& inputs, const diagnose::Reference& reference) {
+  if (inputs.deepep_files.empty()) return;
+  const diagnose::DeepEpFacts facts = deepep_facts(reference);
+  const diagnose::DeepEpJudgement judged = diagnose::judge_deepep(inputs.deepep, facts);
+  for (const std::string& file : inputs.deepep_files) document.inputs.push_back({file, "deepep"});
+  for (const auto& finding : judged.judgement.findings) document.findings.push_back(finding);
+  for (const auto& caveat : judged.judgement.caveats) document.caveats.push_back(caveat);
+  if (inputs.readings.empty()) document.verdict = deepep_verdict(inputs.deepep, judged);
+  for (const diagnose::JudgedDeepEp& one : judged.rates)
+    document.result["deepep"].push_back(deepep_json(one));
+  for (core::Block& block : deepep_blocks(judged.rates, facts))
+    document.body.push_back(std::move(block));
+}
+
 core::Caveat pairs_not_compared(const Reading& reading) {
   return core::make_caveat("curve.baseline-unmatched",
                            reading.file + ": pairs of nodes are not compared with a baseline",
@@ -289,7 +342,11 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
     judged.readings.push_back(diagnose::judge_reading(reading, *reference));
   judged.fleet = diagnose::fleet_of(judged.readings);
   judged.across = diagnose::judge_together(judged.readings);
-  if (request.baseline.empty()) return finish(shell, document_of(shell, *inputs, judged), judged);
+  if (request.baseline.empty()) {
+    Document document = document_of(shell, *inputs, judged);
+    add_deepep(document, *inputs, *reference);
+    return finish(shell, document, judged);
+  }
   const auto baseline = read_file(request.baseline);
   if (!baseline) return shell.fail(baseline.error());
   const JudgedReading before = diagnose::judge_reading(*baseline, *reference);
@@ -304,8 +361,8 @@ void add_options(CLI::App& app, CurveRequest& request) {
   app.add_option(
          "FILE", request.paths,
          "output of nccl-tests, rccl-tests, perftest, nvbandwidth, p2pBandwidthLatencyTest, "
-         "bandwidthTest, OSU or fi_pingpong as it was pasted, a CSV of pairs, a directory, or - "
-         "for standard input")
+         "bandwidthTest, OSU, fi_pingpong or DeepEP as it was pasted, a CSV of pairs, a directory, "
+         "or - for standard input")
       ->required();
   app.add_option("--machine", request.machine,
                  "compare with this machine of the catalog (comm-probe machines)")

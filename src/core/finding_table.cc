@@ -42,7 +42,7 @@ std::vector<const FindingEntry*> all_findings() {
        {curve_findings(), curve_link_findings(), bench_findings(), link_findings(), hang_findings(),
         topo_findings(), net_findings(), nccl_findings(), plan_findings(), log_findings(),
         trace_across_findings(), trace_killer_findings(), job_findings(), wrong_findings(),
-        message_findings()})
+        message_findings(), moe_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;
@@ -53,7 +53,7 @@ std::vector<const CaveatEntry*> all_caveats() {
   for (const auto part :
        {input_caveats(), calc_caveats(), curve_caveats(), curve_link_caveats(), bench_caveats(),
         link_caveats(), hang_caveats(), topo_caveats(), net_caveats(), nccl_caveats(),
-        log_caveats(), trace_across_caveats(), trace_caveats(), job_caveats()})
+        log_caveats(), trace_across_caveats(), trace_caveats(), job_caveats(), moe_caveats()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

@@ -79,6 +79,8 @@ std::span<const FindingEntry> job_findings();
 std::span<const CaveatEntry> job_caveats();
 std::span<const FindingEntry> wrong_findings();
 std::span<const FindingEntry> message_findings();
+std::span<const FindingEntry> moe_findings();
+std::span<const CaveatEntry> moe_caveats();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();

@@ -80,11 +80,20 @@ TEST_F(LinkFieldCommand, AgainstItsPortATestIsHealthy) {
   EXPECT_EQ(faster.status, 1) << faster;
 }
 
-TEST_F(LinkFieldCommand, DeepEpIsRefusedByName) {
-  const BinaryRun run = run_binary({"curve", kField + "e03_deepep_low_latency_h20.txt"});
-  EXPECT_EQ(run.status, 2) << run;
-  EXPECT_NE(run.err.find("DeepEP"), std::string::npos) << run;
-  EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+// One node of eight H20: nothing of it is on a NIC.
+TEST_F(LinkFieldCommand, DeepEpIsShownWithItsWire) {
+  const std::string file = kField + "e03_deepep_low_latency_h20.txt";
+  const BinaryRun run = run_binary({"curve", file, "--nodes", "1", "--json"});
+  EXPECT_EQ(run.status, 0) << run;
+  const json rows = json::parse(run.out)["result"]["deepep"];
+  ASSERT_EQ(rows.size(), 5U) << run;
+  EXPECT_EQ(rows[0]["printed_GBps"], 99.09);
+  EXPECT_EQ(rows[0]["wire_GBps"], 0.0);
+  EXPECT_EQ(rows[0]["kernel"], "low latency");
+  // without the number of nodes the wire is not known, and the conclusion is limited; from a pipe
+  const BinaryRun piped = run_shell("cat " + file + " | \"$COMM_PROBE\" curve -");
+  EXPECT_EQ(piped.status, 5) << piped;
+  EXPECT_NE(piped.out.find("moe.nodes-unknown"), std::string::npos) << piped;
 }
 
 TEST_F(LinkCommand, AFolderOfPairsNamesTheNode) {

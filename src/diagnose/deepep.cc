@@ -1,0 +1,258 @@
+#include "diagnose/deepep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "model/moe/layer.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::format_bandwidth;
+using core::format_duration;
+using core::format_percent;
+using serving::DeepEpKernel;
+using serving::DeepEpLines;
+using serving::DeepEpPlace;
+using serving::DeepEpRate;
+
+struct Limit {
+  const char* name;
+  double value;
+  const char* source;
+};
+constexpr Limit kLeastShare = {"least share of the NIC or of NVLink", 0.6,
+                               "DeepEP docs/legacy.md: 42 GB/s and more of 50 on the wire are "
+                               "good; issues 155 and 493 reach 12.5 and 9.4"};
+constexpr Limit kNvlink = {"what the normal kernels reach over NVLink, GB/s", 160,
+                           "DeepEP docs/legacy.md: 153 and 158 on an H800"};
+constexpr Limit kMostFixedUs = {"most fixed cost of a low-latency kernel, us", 80,
+                                "shared spec moe.md 11: 40 to 60 us are usual"};
+constexpr Limit kStall = {"mean over fastest time", 10, "DeepEP issue 148: 84 ms against 0.9"};
+constexpr Limit kSameRatio = {"how near a ratio must be", 0.08,
+                              "good lines of issue 493 are 0.2 % from 3.27"};
+constexpr int kPeers = 8;
+
+// How many ranks a token of DeepEP's tests goes to, over how many nodes: top-8 of 256 experts on at
+// most 4 nodes.
+double ranks_per_node_of(int nodes) {
+  model::MoeLayer layer{.hidden = 7168,
+                        .topk = 8,
+                        .experts = 256,
+                        .nodes = nodes,
+                        .tokens = 1,
+                        .group_limit = std::min(nodes, 4)};
+  const auto copies = model::moe_copies(layer, model::MoeScheme::kGroup, model::MoeDraw::kDistinct);
+  return copies.ranks / copies.nodes;
+}
+
+void infer_nodes(const DeepEpFacts& facts, JudgedDeepEp& judged) {
+  const DeepEpRate& rate = *judged.rate;
+  if (facts.nodes) {
+    judged.nodes = facts.nodes;
+  } else if (rate.ranks > kPeers && rate.ranks % kPeers == 0) {
+    judged.nodes = rate.ranks / kPeers;
+  } else if (rate.rdma && rate.nvlink && rate.rdma->in_GBps() > 0) {
+    const double ratio = *rate.nvlink / *rate.rdma;
+    for (const int nodes : {2, 4}) {
+      const double usual = ranks_per_node_of(nodes);
+      if (std::abs(ratio / usual - 1) > kSameRatio.value) continue;
+      judged.nodes = nodes;
+      judged.nodes_at_least = nodes == 4;
+      break;
+    }
+  }
+}
+
+JudgedDeepEp looked_at(const DeepEpRate& rate, const DeepEpFacts& facts) {
+  JudgedDeepEp judged{.rate = &rate};
+  infer_nodes(facts, judged);
+  if (rate.rdma && judged.nodes) judged.wire = *rate.rdma * (1 - 1.0 / *judged.nodes);
+  if (rate.kernel == DeepEpKernel::kLowLatency && rate.op != serving::DeepEpOp::kBoth &&
+      judged.wire && rate.time && facts.nic.value > core::Bandwidth())
+    judged.fixed = *rate.time - *judged.wire * *rate.time / facts.nic.value;
+  return judged;
+}
+
+core::Evidence evidence_of(const DeepEpPlace& place) {
+  return {place.file, place.line, place.text};
+}
+
+core::Finding finding_at(const char* id, std::string summary, const DeepEpPlace& place) {
+  core::Finding finding = core::make_finding(id, std::move(summary));
+  finding.evidence.push_back(evidence_of(place));
+  return finding;
+}
+
+std::string nodes_text(const JudgedDeepEp& judged) {
+  return fmt::format("{} node{}{}", *judged.nodes, *judged.nodes == 1 ? "" : "s",
+                     judged.nodes_at_least ? " or more" : "");
+}
+
+// Another line that says the same is evidence of the finding that is there.
+void add_or_join(core::Finding finding, const std::string& of, Judgement& judgement) {
+  for (core::Finding& there : judgement.findings) {
+    if (there.id != finding.id || there.summary.find(of) == std::string::npos) continue;
+    constexpr std::size_t kShown = 5;
+    if (there.evidence.size() < kShown) there.evidence.push_back(finding.evidence.front());
+    return;
+  }
+  judgement.findings.push_back(std::move(finding));
+}
+
+// Both links far from what they carry. Only one of them has to be near: the other waits for it.
+void judge_wire(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (rate.kernel == DeepEpKernel::kLowLatency || !judged.wire || *judged.nodes < 2) return;
+  const double nic = *judged.wire / facts.nic.value;
+  const double nvlink = rate.nvlink ? rate.nvlink->in_GBps() / kNvlink.value : 0;
+  if (std::max(nic, nvlink) >= kLeastShare.value) return;
+  core::Finding finding =
+      finding_at("moe.wire-low",
+                 fmt::format("{} {} on {}: {} printed is {} on the wire, {} of the NIC",
+                             kernel_name(rate.kernel), deepep_op_name(rate.op), nodes_text(judged),
+                             format_bandwidth(*rate.rdma), format_bandwidth(*judged.wire),
+                             format_percent(nic)),
+                 rate.place);
+  finding.expected = core::figure(facts.nic.value, facts.nic.basis, facts.nic.source);
+  finding.observed = core::figure(*judged.wire, core::Basis::kComputed, "printed x (1 - 1/N)");
+  finding.confidence =
+      judged.nodes_at_least ? core::Confidence::kPossible : core::Confidence::kLikely;
+  finding.next = {
+      "ib_write_bw between the same nodes, all pairs at once",
+      "comm-probe topo check --net --watch 60s   (port_xmit_wait, one NIC busy alone)",
+      "NVSHMEM_HCA_LIST, NVSHMEM_ENABLE_NIC_PE_MAPPING=1: does each rank have its NIC?"};
+  add_or_join(std::move(finding), " on " + nodes_text(judged) + ":", judgement);
+}
+
+// Nothing can be said against a line whose nodes are not known, but that even all bytes over the
+// NIC leave too much.
+void judge_fixed_cost(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (rate.kernel != DeepEpKernel::kLowLatency || !rate.time || !rate.rdma ||
+      rate.op == serving::DeepEpOp::kBoth || facts.nic.value <= core::Bandwidth())
+    return;
+  const core::Duration bytes = *rate.rdma * *rate.time / facts.nic.value;
+  const core::Duration fixed = judged.fixed.value_or(*rate.time - bytes);
+  if (fixed.in_us() <= kMostFixedUs.value) return;
+  core::Finding finding = finding_at(
+      "moe.low-latency-slow",
+      fmt::format("low-latency {} takes {}, {} of it beyond its bytes; 40 to 60 us are usual",
+                  deepep_op_name(rate.op), format_duration(*rate.time), format_duration(fixed)),
+      rate.place);
+  finding.observed = core::figure(fixed, core::Basis::kComputed, "time - bytes / NIC");
+  finding.next = {"grep -i ibgda the log: does it fall back to the CPU?",
+                  "cat /proc/driver/nvidia/params   (PeerMappingOverride, EnableStreamMemOPs)",
+                  "NVSHMEM_ENABLE_NIC_PE_MAPPING=1 with all ranks on one NIC"};
+  add_or_join(std::move(finding), "low-latency", judgement);
+}
+
+void judge_stalls(const DeepEpRate& rate, Judgement& judgement) {
+  if (!rate.time || !rate.fastest || rate.fastest->in_us() <= 0) return;
+  if (*rate.time / *rate.fastest < kStall.value) return;
+  core::Finding finding = finding_at(
+      "moe.stalls",
+      fmt::format("{} takes {} in the mean and {} at best: it stalls, that is no bandwidth",
+                  deepep_op_name(rate.op), format_duration(*rate.time),
+                  format_duration(*rate.fastest)),
+      rate.place);
+  finding.next = {"comm-probe topo check --net --watch 60s   (pauses, retransmissions)",
+                  "leave the first iterations out"};
+  add_or_join(std::move(finding), "stalls", judgement);
+}
+
+void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (!rate.rdma || facts.nic.value <= core::Bandwidth() || *rate.rdma <= facts.nic.value) return;
+  if (judgement.has("moe.logical-bandwidth")) return;
+  judgement.findings.push_back(finding_at(
+      "moe.logical-bandwidth",
+      fmt::format("{} printed is more than the {} of the NIC: it counts tokens that stay on the "
+                  "node{}",
+                  format_bandwidth(*rate.rdma), format_bandwidth(facts.nic.value),
+                  judged.wire ? ", on the wire is " + format_bandwidth(*judged.wire) : ""),
+      rate.place));
+}
+
+// Whom most of the time-outs name.
+void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
+  std::map<int, int> named;
+  for (const serving::DeepEpTimeout& timeout : lines.timeouts)
+    if (timeout.peer) ++named[*timeout.peer];
+  if (lines.timeouts.empty()) return;
+  const auto most = std::max_element(
+      named.begin(), named.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  int all = 0;
+  for (const auto& [rank, count] : named) all += count;
+  const bool is_one = most != named.end() && most->second * 2 > all;
+  core::Finding finding = core::make_finding(
+      "moe.peer-missing",
+      is_one
+          ? fmt::format("rank {} is waited for: {} of {} time-outs of DeepEP that name a rank "
+                        "name it",
+                        most->first, most->second, all)
+          : fmt::format("{} time-outs of DeepEP, which name no one rank", lines.timeouts.size()));
+  if (is_one) finding.ranks = {most->first};
+  finding.confidence = is_one ? core::Confidence::kLikely : core::Confidence::kPossible;
+  constexpr std::size_t kShown = 5;
+  for (const serving::DeepEpTimeout& timeout : lines.timeouts) {
+    const bool tells = !is_one || timeout.peer == most->first ||
+                       (timeout.counts_missing && timeout.rank == most->first);
+    if (tells && finding.evidence.size() < kShown)
+      finding.evidence.push_back(evidence_of(timeout.place));
+  }
+  finding.next = {"the log and the stack of that rank: did it enter dispatch? (py-spy dump)",
+                  "comm-probe hang DUMPS   (Flight Recorder: which collective is it in?)"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+void judge_fallbacks(const DeepEpLines& lines, Judgement& judgement) {
+  if (lines.fallbacks.empty()) return;
+  core::Finding finding = finding_at(
+      "moe.ibgda-fallback",
+      "GPU-initiated RDMA could not be set up: messages go through the CPU, or not at all",
+      lines.fallbacks.front());
+  for (std::size_t i = 1; i < std::min<std::size_t>(lines.fallbacks.size(), 5); ++i)
+    finding.evidence.push_back(evidence_of(lines.fallbacks[i]));
+  finding.next = {"cat /proc/driver/nvidia/params   (PeerMappingOverride=1, EnableStreamMemOPs=1)",
+                  "comm-probe explain moe.ibgda-fallback"};
+  judgement.findings.push_back(std::move(finding));
+}
+
+// Of tuning lines only the best ones are judged, where there are any.
+bool is_judged(const DeepEpRate& rate, bool has_best) {
+  return rate.kernel != DeepEpKernel::kNormal || rate.is_best || !has_best;
+}
+
+}  // namespace
+
+DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts) {
+  DeepEpJudgement result;
+  const bool has_best = std::any_of(lines.rates.begin(), lines.rates.end(),
+                                    [](const DeepEpRate& rate) { return rate.is_best; });
+  bool unknown = false;
+  for (const DeepEpRate& rate : lines.rates) {
+    result.rates.push_back(looked_at(rate, facts));
+    const JudgedDeepEp& judged = result.rates.back();
+    unknown |= rate.rdma && !judged.nodes;
+    if (!is_judged(rate, has_best)) continue;
+    judge_wire(judged, facts, result.judgement);
+    judge_fixed_cost(judged, facts, result.judgement);
+    judge_stalls(rate, result.judgement);
+    judge_logical(judged, facts, result.judgement);
+  }
+  judge_timeouts(lines, result.judgement);
+  judge_fallbacks(lines, result.judgement);
+  if (unknown)
+    result.judgement.caveats.push_back(core::make_caveat(
+        "moe.nodes-unknown", "the number of nodes is not printed in every line",
+        "what is on the wire, (1 - 1/N) of what is printed, is not known there; give --nodes"));
+  return result;
+}
+
+}  // namespace comm_probe::diagnose

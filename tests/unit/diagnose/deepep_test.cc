@@ -1,0 +1,122 @@
+// What is said about prints of DeepEP: the lines of its issues and what their threads say.
+#include "diagnose/deepep.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace comm_probe::diagnose {
+namespace {
+
+const DeepEpFacts kNdr = {{}, {core::Bandwidth::from_GBps(50), core::Basis::kAssumed, "400 Gb/s"}};
+
+struct Judged {
+  serving::DeepEpLines lines = {};
+  DeepEpJudgement result = {};
+};
+std::unique_ptr<Judged> judge(const std::string& text, const DeepEpFacts& facts = kNdr) {
+  core::Input input = core::Input::from_memory("run.log", text);
+  auto judged = std::make_unique<Judged>();
+  auto lines = serving::read_deepep(input);
+  EXPECT_TRUE(lines);
+  if (lines) judged->lines = std::move(*lines);
+  judged->result = judge_deepep(judged->lines, facts);
+  return judged;
+}
+
+std::string best(double rdma, double nvl) {
+  std::ostringstream text;
+  text << "[tuning] Best dispatch (BF16): SMs 24, NVL chunk 12, RDMA chunk 4: " << rdma
+       << " GB/s (RDMA), " << nvl << " GB/s (NVL)\n";
+  return text.str();
+}
+
+// Issue 493: two nodes are good, four collapse; the worked example of deepep.h.
+TEST(DeepEpJudgement, FourNodesThatCollapse) {
+  const auto good = judge(best(44.37, 145.16));
+  EXPECT_EQ(good->result.rates[0].nodes, 2);
+  EXPECT_TRUE(good->result.judgement.findings.empty());
+  const auto bad = judge(best(12.53, 25.05));
+  EXPECT_EQ(bad->result.rates[0].nodes, 4);
+  EXPECT_TRUE(bad->result.rates[0].nodes_at_least);
+  EXPECT_NEAR(bad->result.rates[0].wire->in_GBps(), 9.4, 0.01);
+  ASSERT_EQ(bad->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(bad->result.judgement.findings[0].id, "moe.wire-low");
+  EXPECT_NE(bad->result.judgement.findings[0].summary.find("18.8 %"), std::string::npos);
+}
+
+// Issue 155: both links at half of what they carry.
+TEST(DeepEpJudgement, HalfOnBothLinks) {
+  const auto half = judge(best(25.80, 84.39) + best(25.22, 82.51));
+  ASSERT_EQ(half->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(half->result.judgement.findings[0].evidence.size(), 2u);
+}
+
+// The documentation's EP64: 40.5 and 57.1 us beyond the bytes.
+TEST(DeepEpJudgement, LowLatencyOfTheDocumentationIsHealthy) {
+  DeepEpFacts facts = kNdr;
+  facts.nodes = 8;
+  const auto judged = judge(
+      "[rank 0] Dispatch bandwidth: 43.85 GB/s, avg_t=173.00 us | Combine bandwidth: 46.75 GB/s, "
+      "avg_t=314.00 us\n",
+      facts);
+  EXPECT_TRUE(judged->result.judgement.findings.empty());
+  EXPECT_NEAR(judged->result.rates[0].fixed->in_us(), 40.2, 0.1);
+  EXPECT_NEAR(judged->result.rates[1].fixed->in_us(), 57.1, 0.1);
+}
+
+// Issue 148: 84 ms in the mean, 0.9 at best.
+TEST(DeepEpJudgement, StallsAreNoBandwidth) {
+  const auto judged = judge(
+      "[rank 2] Dispatch + combine bandwidth: 0.26 GB/s, avg_t=83610.61 us, min_t=924.03 us, "
+      "max_t=377962.68 us\n"
+      "[rank 4] Dispatch bandwidth: 0.10 GB/s, avg_t=73857.00 us | Combine bandwidth: 1.24 GB/s, "
+      "avg_t=11727.00 us\n");
+  EXPECT_TRUE(judged->result.judgement.has("moe.stalls"));
+  EXPECT_TRUE(judged->result.judgement.has("moe.low-latency-slow"));
+  EXPECT_TRUE(judged->result.judgement.has("moe.nodes-unknown"));
+}
+
+TEST(DeepEpJudgement, WhoIsWaitedFor) {
+  const auto judged = judge(
+      "Warning: DeepEP timeout for dispatch receive, rank 2, local_expert_idx 1, src_rank 9\n"
+      "Warning: DeepEP timeout for dispatch receive, rank 3, local_expert_idx 0, src_rank 9\n"
+      "Warning: DeepEP timeout for dispatch receive, rank 3, local_expert_idx 0, src_rank 4\n");
+  ASSERT_EQ(judged->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(judged->result.judgement.findings[0].ranks, std::vector<int>{9});
+  const auto many = judge(
+      "DeepEP timeout for dispatch receive, rank 2, local_expert_idx 1, src_rank 9\n"
+      "DeepEP timeout for dispatch receive, rank 3, local_expert_idx 0, src_rank 4\n");
+  EXPECT_TRUE(many->result.judgement.findings.at(0).ranks.empty());
+}
+
+TEST(DeepEpJudgement, LogicalBandwidthIsExplained) {
+  const auto judged = judge(best(58, 116));
+  ASSERT_EQ(judged->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(judged->result.judgement.findings[0].id, "moe.logical-bandwidth");
+}
+
+// The collected samples: every kind of line is read, and what their threads found is found.
+TEST(DeepEpJudgement, CollectedSamples) {
+  const auto text_of = [](const char* name) {
+    std::ifstream file(std::string(COMM_PROBE_SHARED "/data/infer/") + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  const std::string tuning = text_of("sample_deepep_tuning_lines.txt");
+  if (tuning.empty()) GTEST_SKIP() << "no shared/data/infer beside this checkout";
+  const auto judged = judge(tuning);
+  EXPECT_EQ(judged->lines.rates.size(), 18u);
+  for (const char* id : {"moe.wire-low", "moe.stalls", "moe.low-latency-slow"})
+    EXPECT_TRUE(judged->result.judgement.has(id)) << id;
+  const auto messages = judge(text_of("sample_deepep_messages.txt"));
+  EXPECT_EQ(messages->lines.timeouts.size(), 13u);
+  EXPECT_EQ(messages->lines.fallbacks.size(), 5u);
+  EXPECT_EQ(messages->result.judgement.findings.at(0).ranks, std::vector<int>{9});
+  EXPECT_TRUE(messages->result.judgement.has("moe.ibgda-fallback"));
+}
+
+}  // namespace
+}  // namespace comm_probe::diagnose
