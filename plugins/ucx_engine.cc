@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <ucp/api/ucp.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -134,7 +135,8 @@ const char* use_key(Side* side, const void* packed) {
                 ucp_ep_rkey_unpack(side->endpoint, packed, &side->remote_key));
 }
 
-ucs_status_ptr_t start(Side* side, const comm_probe_ucx_transfer& asked) {
+ucs_status_ptr_t start(Side* side, const comm_probe_ucx_transfer& asked, uint64_t from = 0,
+                       uint64_t to = 0) {
   ucp_request_param_t params = {};
 #ifdef COMM_PROBE_UCX_HAS_MEMH
   if (asked.memory != nullptr) {
@@ -142,10 +144,11 @@ ucs_status_ptr_t start(Side* side, const comm_probe_ucx_transfer& asked) {
     params.memh = asked.memory->handle;
   }
 #endif
-  return asked.is_get != 0 ? ucp_get_nbx(side->endpoint, asked.local, asked.size, asked.remote,
-                                         side->remote_key, &params)
-                           : ucp_put_nbx(side->endpoint, asked.local, asked.size, asked.remote,
-                                         side->remote_key, &params);
+  char* const local = static_cast<char*>(asked.local) + from;
+  const uint64_t remote = asked.remote + to;
+  return asked.is_get != 0
+             ? ucp_get_nbx(side->endpoint, local, asked.size, remote, side->remote_key, &params)
+             : ucp_put_nbx(side->endpoint, local, asked.size, remote, side->remote_key, &params);
 }
 
 const char* finish(Side* side, ucs_status_ptr_t request, const char* call) {
@@ -161,8 +164,16 @@ const char* finish(Side* side, ucs_status_ptr_t request, const char* call) {
 const char* transfer(Side* side, const comm_probe_ucx_transfer* asked) {
   const char* call = asked->is_get != 0 ? "ucp_get_nbx" : "ucp_put_nbx";
   const char* why = nullptr;
+  const auto begin = std::chrono::steady_clock::now();
   side->under_way.clear();
-  for (int i = 0; i < asked->window; ++i) side->under_way.push_back(start(side, *asked));
+  for (uint64_t i = 0; i < asked->pieces; ++i)
+    side->under_way.push_back(
+        start(side, *asked, asked->local_offsets[i], asked->remote_offsets[i]));
+  if (asked->pieces == 0)
+    for (int i = 0; i < asked->window; ++i) side->under_way.push_back(start(side, *asked));
+  if (asked->posting_seconds != nullptr)
+    *asked->posting_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (ucs_status_ptr_t request : side->under_way)
     if (const char* wrong = finish(side, request, call)) why = wrong;
   if (asked->is_get != 0 || why != nullptr) return why;

@@ -10,7 +10,7 @@
 namespace comm_probe::catalog {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds = {"cpu", "gpu", "nic", "machine"};
+constexpr std::array<std::string_view, 5> kKinds = {"cpu", "gpu", "nic", "machine", "model"};
 
 core::Error error_at(const std::string& file, std::uint64_t line, std::string message,
                      std::string hint = "") {
@@ -73,6 +73,9 @@ core::Result<Catalog> CatalogBuilder::build() {
     error = read_all("machine", [this](auto& entry) {
       catalog_.machines_.push_back(read_machine(entry, catalog_));
     });
+  if (!error)
+    error =
+        read_all("model", [this](auto& entry) { catalog_.models_.push_back(read_model(entry)); });
   if (error) return *error;
   return std::move(catalog_);
 }

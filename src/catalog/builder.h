@@ -15,7 +15,8 @@ namespace comm_probe::catalog {
 
 class CatalogBuilder {
  public:
-  // Fails on a top-level key other than cpu, gpu, nic, machine, and on an entry without a name.
+  // Fails on a top-level key other than cpu, gpu, nic, machine, model, and on an entry without a
+  // name.
   std::optional<core::Error> add(const std::string& name, TomlValue document);
   core::Result<Catalog> build();
 
@@ -31,10 +32,11 @@ class CatalogBuilder {
   Catalog catalog_ = {};
 };
 
-// One entry each (entries.cc, machine_entry.cc).
+// One entry each (entries.cc, machine_entry.cc, model_shape.cc).
 Gpu read_gpu(EntryReader& entry);
 Nic read_nic(EntryReader& entry);
 Cpu read_cpu(EntryReader& entry);
+ModelShape read_model(EntryReader& entry);
 Machine read_machine(EntryReader& entry, const Catalog& known);
 // What is wrong with the layout of a machine; empty where nothing is.
 std::string layout_fault(const Machine& machine);

@@ -54,7 +54,8 @@ const Entry* find_listed(const std::vector<Entry>& entries, std::string_view nam
 
 template <class Entry>
 core::Result<const Entry*> known_or_error(const char* what, const std::vector<Entry>& entries,
-                                          const Entry* found, std::string_view name) {
+                                          const Entry* found, std::string_view name,
+                                          const char* list = "machines") {
   if (found != nullptr) return found;
   std::vector<std::string_view> words;
   for (const Entry& entry : entries) {
@@ -64,7 +65,8 @@ core::Result<const Entry*> known_or_error(const char* what, const std::vector<En
   const std::string near = core::nearest_word(name, words);
   return core::input_error(
       "the catalog knows no " + std::string(what) + " '" + std::string(name) + "'",
-      near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
+      near.empty() ? fmt::format("`comm-probe {}` lists what it knows", list)
+                   : "did you mean '" + near + "'?");
 }
 
 // Whoever asks for a machine by its GPU or NIC is told which machines have it.
@@ -148,6 +150,11 @@ const Machine* Catalog::find_machine(std::string_view name) const {
   return find_listed(machines_, wanted, &Machine::aliases);
 }
 
+const ModelShape* Catalog::find_model(std::string_view name) const {
+  if (const ModelShape* model = find_named(models_, name)) return model;
+  return find_listed(models_, name, &ModelShape::aliases);
+}
+
 core::Result<const Machine*> Catalog::machine(std::string_view name) const {
   const Machine* found = find_machine(name);
   if (const std::string with = found == nullptr ? machines_with(*this, name) : ""; !with.empty())
@@ -159,6 +166,10 @@ core::Result<const Gpu*> Catalog::gpu(std::string_view name) const {
 }
 core::Result<const Nic*> Catalog::nic(std::string_view name) const {
   return known_or_error("NIC", nics_, find_nic(name), name);
+}
+
+core::Result<const ModelShape*> Catalog::model(std::string_view name) const {
+  return known_or_error("model", models_, find_model(name), name, "machines --models");
 }
 
 }  // namespace comm_probe::catalog

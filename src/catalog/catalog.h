@@ -3,6 +3,7 @@
 //
 //   links.h            PCIe, NVLink, InfiniBand, Ethernet, socket links by standard
 //   hardware.h         the records Gpu, Nic, Cpu, Machine
+//   model_shape.h      language models: layers, heads, what their attention caches
 //   machine_figures.h  what follows for one GPU: NVLink and NIC share, their ratio
 //   topology_xml.h     a machine in NCCL's topology schema
 //
@@ -19,6 +20,7 @@
 #include "catalog/hardware.h"
 #include "catalog/links.h"
 #include "catalog/machine_figures.h"
+#include "catalog/model_shape.h"
 #include "core/result.h"
 
 namespace comm_probe::catalog {
@@ -39,15 +41,18 @@ class Catalog {
   const Nic* find_nic(std::string_view name) const;
   const Cpu* find_cpu(std::string_view name) const;
   const Machine* find_machine(std::string_view name) const;
+  const ModelShape* find_model(std::string_view name) const;
   // The same, with an error that names the nearest known word.
   core::Result<const Machine*> machine(std::string_view name) const;
   core::Result<const Gpu*> gpu(std::string_view name) const;
   core::Result<const Nic*> nic(std::string_view name) const;
+  core::Result<const ModelShape*> model(std::string_view name) const;
 
   const std::vector<Gpu>& gpus() const { return gpus_; }
   const std::vector<Nic>& nics() const { return nics_; }
   const std::vector<Cpu>& cpus() const { return cpus_; }
   const std::vector<Machine>& machines() const { return machines_; }
+  const std::vector<ModelShape>& models() const { return models_; }
 
  private:
   friend class CatalogBuilder;
@@ -55,6 +60,7 @@ class Catalog {
   std::vector<Nic> nics_ = {};
   std::vector<Cpu> cpus_ = {};
   std::vector<Machine> machines_ = {};
+  std::vector<ModelShape> models_ = {};
 };
 
 }  // namespace comm_probe::catalog

@@ -42,6 +42,7 @@ Gpu read_gpu(EntryReader& entry) {
   if (entry.has("pcie")) gpu.pcie = entry.pcie("pcie");
   gpu.pci_vendor = entry.text_or("pci_vendor", kNvidia);
   gpu.pci_device = entry.text_or("pci_device", "0x0000");
+  gpu.bf16_tflops = entry.integer_or("bf16_tflops", 0, 1, 100'000);
   gpu.can_gdr = entry.boolean_or("gdr", true);
   return gpu;
 }

@@ -24,6 +24,7 @@ struct Gpu {
   std::optional<PcieLink> pcie = {};                     // absent: no PCIe (GB10)
   std::string pci_vendor = {};                           // "0x10de"
   std::string pci_device = {};                           // "0x2330"
+  int bf16_tflops = 0;                                   // dense, as marketed; 0: not known
   bool can_gdr = true;                                   // GPUDirect RDMA
   std::string source = {};
   std::string note = {};  // what a user of the numbers should know

@@ -91,6 +91,11 @@ Document document_of(Run& run) {
     document.body.emplace_back(core::Heading{"Registered memory, one-sided"});
     document.body.emplace_back(one_sided_table(run));
   }
+  if (run.scattered && !run.rows.empty()) {
+    document.result["scattered"] = scattered_json(run);
+    document.body.emplace_back(core::Heading{"KV blocks, scattered"});
+    document.body.emplace_back(scattered_rows(run));
+  }
   if (run.context.capture && !run.plan.keep.empty())
     document.result["captured"] = run.context.capture->folder;
   if (auto fit = run.plan.shares_one_gpu ? std::nullopt : fit_of(run))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/kv_layout.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -122,6 +123,10 @@ void BenchRequest::add_to(CLI::App& app) {
       ->type_name("N");
   verb_option_ =
       add_choice(app, "--verb", verb_, "one-sided operation of send_recv (ucx)", {"put", "get"});
+  app.add_option("--kv-layout", kv_layout_,
+                 "send_recv of a request's KV blocks, scattered as an engine has them (ucx): "
+                 "llama-3-70b:tokens=4096,tp=8,block=16,merge=1")
+      ->type_name("MODEL:...");
   keep_option_ = app.add_option("--keep", plan_.keep,
                                 "leave NCCL's logs, topology and graphs in this folder (nccl)")
                      ->type_name("DIR");
@@ -159,6 +164,7 @@ core::Result<bool> BenchRequest::only_its_flags(const measure::Engine& engine) c
                            Flag{"--one-gpu-ranks", one_gpu_ranks_ != 0, &Takes::one_gpu_ranks},
                            Flag{"--keep", keep_option_->count() > 0, &Takes::keep},
                            Flag{"--timeout", timeout_option_->count() > 0, &Takes::timeout},
+                           Flag{"--kv-layout", !kv_layout_.empty(), &Takes::scattered},
                            Flag{"--verb", verb_option_->count() > 0, &Takes::verb}})
     if (flag.is_given && !(engine.takes.*flag.taken))
       return input_error(fmt::format("bench --backend {}: {} needs --backend {}", engine.name,
@@ -179,6 +185,20 @@ core::Result<int> BenchRequest::ranks(const measure::Engine& engine) const {
     return input_error(fmt::format("--ranks {} against -t {} x -g {}", ranks_, threads_, gpus_),
                        "give one of them");
   return product;
+}
+
+// One size: all pieces together.
+core::Result<bool> BenchRequest::take_layout(measure::Plan& plan) const {
+  if (kv_layout_.empty()) return true;
+  if (plan.op != model::Op::kSendRecv)
+    return input_error(fmt::format("--kv-layout with {}, which moves no cache", op_name(plan.op)),
+                       "comm-probe bench send_recv --backend ucx --kv-layout llama-3-70b");
+  const auto scattered = parse_kv_layout(kv_layout_);
+  if (!scattered) return scattered.error();
+  plan.scattered = *scattered;
+  plan.element = measure::Element::kU8;
+  plan.begin = plan.end = scattered->total();
+  return true;
 }
 
 core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) const {
@@ -223,6 +243,7 @@ core::Result<measure::Plan> BenchRequest::plan(const measure::Engine& engine) co
   plan.checks = check_;
   plan.average = static_cast<measure::RankAverage>(average_);
   if (plan.step.count() > 0) plan.factor = 0;
+  if (const auto taken = take_layout(plan); !taken) return taken.error();
   return plan;
 }
 

@@ -17,6 +17,7 @@ class BenchRequest {
   core::Result<measure::Plan> plan(const measure::Engine& engine) const;
 
  private:
+  core::Result<bool> take_layout(measure::Plan& plan) const;
   core::Result<bool> only_its_flags(const measure::Engine& engine) const;
   core::Result<int> ranks(const measure::Engine& engine) const;
 
@@ -27,6 +28,7 @@ class BenchRequest {
   std::string element_ = "float";
   std::string reduction_ = "sum";
   std::string verb_ = "put";
+  std::string kv_layout_ = {};
   int ranks_ = 0;
   int threads_ = 1;
   int gpus_ = 1;

@@ -165,6 +165,48 @@ Json bench_rows(const Run& run) {
   return rows;
 }
 
+core::KeyValues scattered_rows(const Run& run) {
+  const measure::Scattered& plan = *run.plan.scattered;
+  const measure::ScatteredParts& parts = *run.scattered;
+  const core::Duration time = run.rows.front().out_of_place.time;
+  const core::Duration posting = parts.piece * static_cast<double>(plan.pieces);
+  return {
+      {{"pieces", fmt::format("{} of {}, scattered over pools of {} on both sides", plan.pieces,
+                              core::format_bytes(plan.piece), core::format_bytes(parts.pool))},
+       {"measured",
+        fmt::format("{} = {}; {} until the last piece was posted", core::format_duration(time),
+                    core::format_bandwidth(plan.total() / time),
+                    core::format_duration(parts.posting))},
+       {"predicted",
+        fmt::format("{} = {} posting ({} x {}, 8 B pieces alone) + {} bytes ({} as one message)",
+                    core::format_duration(posting + parts.contiguous),
+                    core::format_duration(posting), plan.pieces, core::format_duration(parts.piece),
+                    core::format_duration(parts.contiguous),
+                    core::format_bandwidth(plan.total() / parts.contiguous))},
+       {"registration",
+        fmt::format("{} for a pool, once", core::format_duration(parts.registration))}}};
+}
+
+Json scattered_json(const Run& run) {
+  const measure::Scattered& plan = *run.plan.scattered;
+  const measure::ScatteredParts& parts = *run.scattered;
+  const core::Duration time = run.rows.front().out_of_place.time;
+  const core::Duration posting = parts.piece * static_cast<double>(plan.pieces);
+  return {{"pieces", plan.pieces},
+          {"piece_bytes", core::json_bytes(plan.piece)},
+          {"bytes", core::json_bytes(plan.total())},
+          {"verb", verb_name(run.plan.verb)},
+          {"time_us", core::json_number(time.in_us())},
+          {"GBps", core::json_number((plan.total() / time).in_GBps())},
+          {"posting_us", core::json_number(parts.posting.in_us())},
+          {"predicted_us", core::json_number((posting + parts.contiguous).in_us())},
+          {"piece_us", core::json_number(parts.piece.in_us())},
+          {"contiguous_us", core::json_number(parts.contiguous.in_us())},
+          {"pool_bytes", core::json_bytes(parts.pool)},
+          {"registration_us", core::json_number(parts.registration.in_us())},
+          {"basis", "measured"}};
+}
+
 core::Table one_sided_table(const Run& run) {
   core::Table table;
   table.columns = {{"size"},         {"one " + std::string(verb_name(run.plan.verb))},

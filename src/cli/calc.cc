@@ -133,9 +133,12 @@ void add_calc(CLI::App& root, Shell& shell) {
   app->require_subcommand(0, 1);
   add_calc_path(*app, shell);
   add_calc_bucket(*app, shell);
+  add_calc_decode(*app, shell);
+  add_calc_kv(*app, shell);
   add_calc_moe(*app, shell);
   app->callback([&shell, flags, app] {
-    if (!app->get_subcommands().empty()) return;  // bucket, path: they have their own callback
+    if (!app->get_subcommands().empty())
+      return;  // decode, kv, path ...: they have their own callback
     shell.run([&shell, flags] { return calc(shell, *flags); });
   });
 }

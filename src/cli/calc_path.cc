@@ -7,6 +7,7 @@
 #include "cli/calc.h"
 #include "cli/calc_path_rdma.h"
 #include "cli/catalog_option.h"
+#include "cli/nic_choice.h"
 #include "core/units.h"
 #include "model/rdma_paths.h"
 
@@ -17,7 +18,6 @@ using core::Document;
 using core::format_bandwidth;
 using core::format_number;
 using core::format_percent;
-using core::input_error;
 using core::Json;
 using core::json_number;
 using model::PathLedger;
@@ -45,43 +45,6 @@ struct PathFlags {
 const core::Bandwidth kFastCore = core::Bandwidth::from_Gbps(400.0 / 15);
 const core::Bandwidth kSlowCore = core::Bandwidth::from_Gbps(10);
 
-struct NicChoice {
-  core::Bandwidth rate = {};
-  model::Transport transport = model::Transport::kInfiniBand;
-  std::optional<catalog::PcieLink> pcie = {};
-  std::string source = {};
-};
-
-// A port rate ("NDR", "400GbE"), a NIC of the catalog ("ConnectX-7") or a bandwidth ("400Gb/s").
-core::Result<NicChoice> choose_nic(const catalog::Catalog& catalog, const std::string& name) {
-  using model::Transport;
-  if (const catalog::NetworkRate* rate = catalog::find_network_rate(name))
-    return NicChoice{rate->data,
-                     rate->rate_text.empty() ? Transport::kRoce : Transport::kInfiniBand,
-                     {},
-                     std::string(rate->source)};
-  if (const catalog::Nic* nic = catalog.find_nic(name))
-    return NicChoice{nic->rate(),
-                     nic->pci_class == "0x020000" ? Transport::kRoce : Transport::kInfiniBand,
-                     nic->pcie, nic->source};
-  if (const auto rate = core::parse_bandwidth(name))
-    return NicChoice{*rate, Transport::kInfiniBand, {}, "given on the command line"};
-  return input_error(fmt::format("unknown NIC '{}'", name),
-                     "give a port rate (HDR, NDR, XDR, 400GbE), a NIC (ConnectX-7) or a bandwidth "
-                     "(400Gb/s)");
-}
-
-// The generation of every link on the way: given, or the GPU's own.
-core::Result<int> generation_of(const PathFlags& flags, const catalog::Gpu& gpu) {
-  if (flags.pcie && (*flags.pcie < 1 || *flags.pcie > 6))
-    return input_error(fmt::format("--pcie {} is not a generation, expected 1 to 6", *flags.pcie));
-  if (flags.pcie) return *flags.pcie;
-  if (!gpu.pcie)
-    return input_error(fmt::format("{} has no PCIe link in the catalog", gpu.name),
-                       "give --pcie GENERATION");
-  return gpu.pcie->generation;
-}
-
 struct Subject {
   std::string gpu = {};
   NicChoice nic = {};
@@ -95,22 +58,13 @@ core::Result<Subject> subject_of(PathFlags& flags) {
   if (!gpu) return gpu.error();
   const auto nic = choose_nic(**catalog, flags.nic);
   if (!nic) return nic.error();
-  const auto generation = generation_of(flags, **gpu);
-  if (!generation) return generation.error();
-  const int lanes = (*gpu)->pcie ? (*gpu)->pcie->lanes : 16;
-  const auto link = catalog::find_pcie(*generation, lanes);
-  if (!link) return input_error(fmt::format("no PCIe link gen{} x{}", *generation, lanes));
-  PathMachine machine{.nic = nic->rate, .transport = nic->transport, .mtu = flags.mtu};
-  machine.gpu_link = machine.uplink = *link;
-  machine.nic_link =
-      nic->pcie ? catalog::pcie(std::min(nic->pcie->generation, *generation), nic->pcie->lanes)
-                : catalog::pcie(*generation, 16);
+  const auto links = path_machine(**gpu, *nic, flags.pcie);
+  if (!links) return links.error();
+  PathMachine machine = *links;
+  machine.mtu = flags.mtu;
   machine.max_payload = flags.mps;
-  machine.host_memory =
-      flags.host_memory_option->count() > 0
-          ? core::Sourced<core::Bandwidth>{flags.host_memory, core::Basis::kAssumed,
-                                           "given on the command line"}
-          : model::assumed_host_memory(*generation, (*gpu)->sm, nic->rate);
+  if (flags.host_memory_option->count() > 0)
+    machine.host_memory = {flags.host_memory, core::Basis::kAssumed, "given on the command line"};
   machine.pairs = flags.pairs;
   machine.pairs_per_uplink = flags.pairs_per_uplink;
   machine.directions = flags.both_ways ? 2 : 1;

@@ -114,7 +114,8 @@ Result<Inputs> read_inputs(const std::vector<std::string>& paths) {
       fmt::format("none of the {} files below '{}' is the output of a benchmark",
                   inputs.passed_over.size(), paths.front()),
       "expected tables of nccl-tests or rccl-tests, a CSV of pairs, or the output of a test of "
-      "links (perftest, nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest, OSU, fi_pingpong)");
+      "links (perftest, nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest, OSU, fi_pingpong, "
+      "nixlbench)");
 }
 
 Result<PricedMachine> machine_from(const std::string& path) {
@@ -361,8 +362,8 @@ void add_options(CLI::App& app, CurveRequest& request) {
   app.add_option(
          "FILE", request.paths,
          "output of nccl-tests, rccl-tests, perftest, nvbandwidth, p2pBandwidthLatencyTest, "
-         "bandwidthTest, OSU, fi_pingpong or DeepEP as it was pasted, a CSV of pairs, a directory, "
-         "or - for standard input")
+         "bandwidthTest, OSU, fi_pingpong, nixlbench or DeepEP as it was pasted, a CSV of pairs, a "
+         "directory, or - for standard input")
       ->required();
   app.add_option("--machine", request.machine,
                  "compare with this machine of the catalog (comm-probe machines)")

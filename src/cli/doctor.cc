@@ -20,6 +20,7 @@
 #include "cli/trace_report.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/engine.h"
 #include "diagnose/fleet.h"
 #include "diagnose/hang_logs.h"
 #include "diagnose/host_state.h"
@@ -214,6 +215,7 @@ void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
   said.take(diagnose::judge_messages(messages, facts.curves, pricer));
   said.take(diagnose::judge_forced_algorithm(facts.log, messages, pricer));
   said.take(diagnose::judge_kv(pile.kv, fastest_port(facts.machines)));
+  said.take(diagnose::judge_engine(pile.engine, pile.kv));
 }
 
 diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Catalog& catalog,

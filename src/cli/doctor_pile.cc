@@ -246,6 +246,7 @@ class PileReading {
   torch::JobLines lines_ = {};
   torch::NumberLineReader number_reader_ = {};
   serving::KvLineReader kv_reader_ = {};
+  serving::EngineLineReader engine_reader_ = {};
   std::set<std::string> taken_ = {};  // dumps, and what stands for one
 };
 
@@ -293,8 +294,10 @@ void PileReading::read_lines() {
     job_reader.begin_file(input->name());
     number_reader_.begin_file(input->name());
     kv_reader_.begin_file(input->name());
+    engine_reader_.begin_file(input->name());
     const auto found = [&] {
-      return job_reader.found() + number_reader_.found() + kv_reader_.found();
+      return job_reader.found() + number_reader_.found() + kv_reader_.found() +
+             engine_reader_.found();
     };
     const std::size_t before = found();
     core::LineReader lines(*input);
@@ -306,6 +309,7 @@ void PileReading::read_lines() {
       if (is_nccl) continue;
       number_reader_.add(line);
       kv_reader_.add(line);
+      engine_reader_.add(line);
       if (auto setting = setting_of_line(line, files_[i]))
         content.settings.push_back(std::move(*setting));
     }
@@ -503,6 +507,7 @@ Pile PileReading::finish() {
   if (has_logs || !pile.digests.empty()) name_quiet_logs(pile);
   pile.numbers = number_reader_.finish();
   pile.kv = kv_reader_.finish();
+  pile.engine = engine_reader_.finish();
   return pile;
 }
 

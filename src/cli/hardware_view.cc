@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/model_shapes_view.h"
 #include "core/units.h"
 
 namespace comm_probe::cli {
@@ -196,7 +197,10 @@ Json catalog_json(const catalog::Catalog& catalog) {
   for (const Machine& machine : catalog.machines()) machines.push_back(machine_json(machine));
   for (const Gpu& gpu : catalog.gpus()) gpus.push_back(gpu_json(gpu));
   for (const Nic& nic : catalog.nics()) nics.push_back(nic_json(nic));
-  return {{"machines", machines}, {"gpus", gpus}, {"nics", nics}};
+  Json models = Json::array();
+  for (const catalog::ModelShape& shape : catalog.models())
+    models.push_back(shape_json(shape, core::Basis::kCatalog));
+  return {{"machines", machines}, {"gpus", gpus}, {"nics", nics}, {"models", models}};
 }
 
 }  // namespace comm_probe::cli

@@ -1,3 +1,4 @@
+#include "cli/fit_view.h"
 #include "cli/link_tests_view.h"
 
 namespace comm_probe::cli {
@@ -34,6 +35,7 @@ Json row_json(const LinkRow& row) {
           {"max_us", time_json(row.t_max)},
           {"typical_us", time_json(row.t_typical)},
           {"avg_us", time_json(row.t_avg)},
+          {"post_us", time_json(row.t_post)},
           {"stdev_us", time_json(row.t_stdev)},
           {"p99_us", time_json(row.t_p99)},
           {"p999_us", time_json(row.t_p999)}};
@@ -144,6 +146,7 @@ Json evidence_json(const core::Evidence& evidence) { return core::to_json(eviden
 }  // namespace
 
 Json link_test_json(const LinkTest& test) {
+  const auto fit = link_test_fit(test);
   return {{"file", test.file},
           {"first_line", test.first_line},
           {"last_line", test.last_line},
@@ -178,6 +181,7 @@ Json link_test_json(const LinkTest& test) {
           {"denied_peers", list_json(test.denied_peers, denied_json)},
           {"errors", list_json(test.errors, evidence_json)},
           {"warnings", list_json(test.warnings, evidence_json)},
+          {"fit", fit ? fit_json(*fit, std::nullopt) : Json(nullptr)},
           {"cut", test.is_cut}};
 }
 

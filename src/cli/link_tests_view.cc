@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/fit_view.h"
 #include "core/units.h"
 #include "diagnose/outliers.h"
 
@@ -87,17 +88,18 @@ std::string time_text(const std::optional<core::Duration>& time) {
 // One line per size; a column that no row fills is left out.
 core::Table rows_table(const LinkTest& test) {
   core::Table all;
-  all.columns = {right("size"),    right("iterations", 5), right("average"),   right("in Gb/s"),
-                 right("peak", 6), right("messages/s", 5), right("min", 7),    right("typical"),
-                 right("time"),    right("99 %", 8),       right("99.9 %", 6), right("max", 7)};
+  all.columns = {right("size"),    right("iterations", 5), right("average"), right("in Gb/s"),
+                 right("peak", 6), right("messages/s", 5), right("min", 7),  right("typical"),
+                 right("time"),    right("posting", 8),    right("99 %", 8), right("99.9 %", 6),
+                 right("max", 7)};
   for (std::size_t i = 0; i < std::min(test.rows.size(), kMostRowsShown); ++i) {
     const LinkRow& row = test.rows[i];
-    all.rows.push_back({format_bytes(row.bytes),
-                        row.iterations ? format_number(*row.iterations, 12) : "",
-                        rate_text(row.average), bits_text(row.average), rate_text(row.peak),
-                        row.message_rate.value_or(0) > 0 ? format_number(*row.message_rate) : "",
-                        time_text(row.t_min), time_text(row.t_typical), time_text(row.t_avg),
-                        time_text(row.t_p99), time_text(row.t_p999), time_text(row.t_max)});
+    all.rows.push_back(
+        {format_bytes(row.bytes), row.iterations ? format_number(*row.iterations, 12) : "",
+         rate_text(row.average), bits_text(row.average), rate_text(row.peak),
+         row.message_rate.value_or(0) > 0 ? format_number(*row.message_rate) : "",
+         time_text(row.t_min), time_text(row.t_typical), time_text(row.t_avg),
+         time_text(row.t_post), time_text(row.t_p99), time_text(row.t_p999), time_text(row.t_max)});
   }
   core::Table table;
   table.rows.resize(all.rows.size());
@@ -173,6 +175,8 @@ void add_results(std::vector<Block>& blocks, const LinkTest& test) {
   }
   if (test.rows.empty()) return;
   blocks.emplace_back(rows_table(test));
+  if (const auto fit = link_test_fit(test))
+    blocks.emplace_back(core::Paragraph{"fit: " + fit_sentence(*fit)});
   if (test.rows.size() > kMostRowsShown)
     blocks.emplace_back(core::Paragraph{fmt::format("and {} more sizes; --json has all of them",
                                                     test.rows.size() - kMostRowsShown)});
@@ -220,6 +224,14 @@ core::Table overview(const Tests& tests) {
 }
 
 }  // namespace
+
+std::optional<model::Fit> link_test_fit(const LinkTest& test) {
+  if (test.tool != curve::LinkTool::kNixlbench) return std::nullopt;
+  std::vector<model::FitPoint> points;
+  for (const LinkRow& row : test.rows)
+    if (row.t_avg && *row.t_avg > core::Duration()) points.push_back({row.bytes, *row.t_avg});
+  return model::fit_line(points, {});
+}
 
 core::Table link_matrices_table(const LinkTest& test) {
   core::Table table;

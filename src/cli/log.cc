@@ -6,11 +6,13 @@
 #include <memory>
 #include <set>
 
+#include "cli/engine_view.h"
 #include "cli/log_plan_view.h"
 #include "cli/log_view.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/engine.h"
 #include "diagnose/wrong_numbers.h"
 #include "nccl/readers/debug_log_reader.h"
 
@@ -29,6 +31,7 @@ struct LogInputs {
   nccl::DebugLog log = {};
   torch::JobLines job = {};
   torch::NumberLines numbers = {};
+  EngineFacts engine = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
@@ -57,7 +60,9 @@ class LogReading {
     reader_.begin_file(input->name());
     job_reader_.begin_file(input->name());
     number_reader_.begin_file(input->name());
-    const std::size_t before = job_reader_.found() + number_reader_.found();
+    engine_reader_.begin_file(input->name());
+    kv_reader_.begin_file(input->name());
+    const std::size_t before = found();
     zero_lines_.push_back(0);
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
@@ -65,23 +70,33 @@ class LogReading {
       if (reader_.add(line)) continue;
       job_reader_.add(line);
       number_reader_.add(line);
+      engine_reader_.add(line);
+      kv_reader_.add(line);
     }
-    tells_of_job_.push_back(job_reader_.found() + number_reader_.found() > before);
+    tells_of_job_.push_back(found() > before);
     return lines.error();
   }
   std::size_t files() const { return tells_of_job_.size(); }
-  // It has lines of PyTorch or the kernel that tell of a failure, a Python traceback, or losses and
-  // norms of a training.
+  // It has lines of PyTorch or the kernel that tell of a failure, a Python traceback, losses and
+  // norms of a training, or what an inference engine says of its communication.
   bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
   std::size_t zero_lines(std::size_t file) const { return zero_lines_[file]; }
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
   torch::NumberLines finish_numbers() { return number_reader_.finish(); }
+  EngineFacts finish_engine() { return {engine_reader_.finish(), kv_reader_.finish()}; }
 
  private:
+  std::size_t found() const {
+    return job_reader_.found() + number_reader_.found() + engine_reader_.found() +
+           kv_reader_.found();
+  }
+
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
   torch::NumberLineReader number_reader_;
+  serving::EngineLineReader engine_reader_;
+  serving::KvLineReader kv_reader_;
   std::vector<bool> tells_of_job_ = {};
   std::vector<std::size_t> zero_lines_ = {};
 };
@@ -117,6 +132,7 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   inputs.log = reading.finish();
   inputs.job = reading.finish_job();
   inputs.numbers = reading.finish_numbers();
+  inputs.engine = reading.finish_engine();
   std::size_t zero_lines = 0;  // of logs; a dump beside them is full of zeros
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
@@ -157,13 +173,19 @@ int show_log(const Shell& shell, const LogRequest& request) {
   diagnose::Judgement judgement = diagnose::judge_log(inputs->log, inputs->job);
   judgement.add(diagnose::judge_numbers(inputs->numbers));
   judgement.add(diagnose::judge_algorithms(inputs->log));
+  judgement.add(diagnose::judge_engine(inputs->engine.lines, inputs->engine.kv));
   document.verdict = diagnose::log_verdict(inputs->log, judgement);
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
                           judgement.caveats.end());
-  if (shell.json() || shell.wants_page()) document.result = log_json(inputs->log);
+  if (shell.json() || shell.wants_page()) {
+    document.result = log_json(inputs->log);
+    if (!inputs->engine.empty()) document.result["engine"] = engine_json(inputs->engine);
+  }
   if (!shell.json()) {
     document.body = log_blocks(inputs->log);
+    for (core::Block& block : engine_blocks(inputs->engine))
+      document.body.push_back(std::move(block));
     if (shell.explain()) document.details = log_details(inputs->log);
   }
   if (request.plan.is_asked())

@@ -4,6 +4,7 @@
 #include "catalog/topology_xml.h"
 #include "cli/catalog_option.h"
 #include "cli/hardware_view.h"
+#include "cli/model_shapes_view.h"
 #include "cli/subcommands.h"
 #include "core/json.h"
 #include "core/spelling.h"
@@ -22,6 +23,7 @@ struct MachinesRequest {
   bool gpus = false;
   bool nics = false;
   bool links = false;
+  bool models = false;
   CatalogOption catalog = {};
 };
 
@@ -30,6 +32,7 @@ Document list_all(const Catalog& catalog, const MachinesRequest& request) {
   document.result = catalog_json(catalog);
   if (request.gpus) document.body.emplace_back(gpu_table(catalog));
   if (request.nics) document.body.emplace_back(nic_table(catalog));
+  if (request.models) document.body.emplace_back(model_table(catalog));
   if (request.links)
     for (core::Block& block : link_tables()) document.body.push_back(std::move(block));
   if (document.body.empty()) {
@@ -37,7 +40,7 @@ Document list_all(const Catalog& catalog, const MachinesRequest& request) {
     document.body.emplace_back(core::Preformatted{"\n"});
     document.body.emplace_back(core::Paragraph{
         "in: one GPU to its neighbours; out: all NICs; both one direction. `comm-probe machines "
-        "NAME` shows one with sources; --gpus, --nics and --links list the parts."});
+        "NAME` shows one with sources; --gpus, --nics, --links and --models list the rest."});
   }
   return document;
 }
@@ -53,9 +56,10 @@ core::Error unknown_name(const Catalog& catalog, const std::string& name) {
   collect(catalog.machines());
   collect(catalog.gpus());
   collect(catalog.nics());
+  collect(catalog.models());
   const std::string near = core::nearest_word(name, words);
   return core::input_error(
-      fmt::format("the catalog knows no machine, GPU or NIC '{}'", name),
+      fmt::format("the catalog knows no machine, GPU, NIC or model '{}'", name),
       near.empty() ? "`comm-probe machines` lists what it knows" : "did you mean '" + near + "'?");
 }
 
@@ -100,6 +104,7 @@ core::Result<Document> answer(MachinesRequest& request) {
   if (const auto* machine = catalog.find_machine(request.name)) return show_machine(*machine);
   if (const auto* gpu = catalog.find_gpu(request.name)) return show_gpu(*gpu);
   if (const auto* nic = catalog.find_nic(request.name)) return show_nic(*nic);
+  if (const auto* model = catalog.find_model(request.name)) return show_model(*model);
   if (const auto* rate = catalog::find_network_rate(request.name)) return show_rate(*rate);
   return unknown_name(catalog, request.name);
 }
@@ -120,7 +125,7 @@ void add_machines(CLI::App& root, Shell& shell) {
   auto request = std::make_shared<MachinesRequest>();
   app->add_option(
       "NAME", request->name,
-      "a machine, GPU or NIC, or a device name as a log prints it; without it: the list");
+      "a machine, GPU, NIC or model, or a device name as a log prints it; without it: the list");
   app->add_flag(
       "--topo", request->topology,
       "write the machine's topology in NCCL's XML schema (for NCCL_TOPO_FILE, nccl plan)");
@@ -131,6 +136,7 @@ void add_machines(CLI::App& root, Shell& shell) {
   app->add_flag("--gpus", request->gpus, "list the GPUs");
   app->add_flag("--nics", request->nics, "list the NICs");
   app->add_flag("--links", request->links, "list PCIe, NVLink, network and socket links");
+  app->add_flag("--models", request->models, "list the language models");
   request->catalog.add_to(*app);
   app->footer(
       "Example:\n  comm-probe machines dgx-h100\n  comm-probe machines dgx-h100 --topo --output "

@@ -42,7 +42,7 @@ std::vector<const FindingEntry*> all_findings() {
        {curve_findings(), curve_link_findings(), bench_findings(), link_findings(), hang_findings(),
         topo_findings(), net_findings(), nccl_findings(), plan_findings(), log_findings(),
         trace_across_findings(), trace_killer_findings(), job_findings(), wrong_findings(),
-        message_findings(), moe_findings()})
+        message_findings(), moe_findings(), engine_findings()})
     append(all, part);
   std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
   return all;

@@ -81,6 +81,7 @@ std::span<const FindingEntry> wrong_findings();
 std::span<const FindingEntry> message_findings();
 std::span<const FindingEntry> moe_findings();
 std::span<const CaveatEntry> moe_caveats();
+std::span<const FindingEntry> engine_findings();
 std::span<const TermEntry> terms();
 std::span<const TermEntry> topo_terms();
 std::span<const TermEntry> operation_terms();

@@ -11,10 +11,22 @@ constexpr std::array kCaveats = {
                 "step stands in its place",
                 "measure it (`comm-probe link`, or the smallest sizes of nccl-tests) and give it: "
                 "--alpha, --inter-alpha"},
+    CaveatEntry{"calc.kv-state-layers",
+                "some layers of the model keep a state of constant size instead of a cache that "
+                "grows (state space, linear attention)",
+                "add their bytes per request yourself: they move once with the cache"},
     CaveatEntry{"calc.one-alpha",
                 "one alpha was typed, and LL or LL128 is priced with it; these protocols exist "
                 "because a step of theirs costs less",
                 "give the alpha of that protocol, or take NCCL's constants with --machine"},
+    CaveatEntry{"calc.machine-assumed",
+                "no machine was named, so one of the catalog stands in its place",
+                "name yours with --machine (`comm-probe machines` lists them)"},
+    CaveatEntry{"calc.vllm-order-assumed",
+                "the order in which this release of vLLM asks its backends was not read in its "
+                "source; that of the nearest known releases stands in its place",
+                "look for \"all-reduce backends (in dispatch order)\" in the engine's log, or give "
+                "the log to `comm-probe log`"},
     CaveatEntry{"calc.nccl-not-priced",
                 "the machine can reduce in its NVSwitches (NVLS), and NCCL decides by size whether "
                 "it does; the ledger is that of the named algorithm on the links, not NCCL's",

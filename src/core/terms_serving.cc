@@ -13,8 +13,27 @@ constexpr std::array kTerms = {
               "copies on small messages. It needs fixed addresses and pays (n-1) times the bytes, "
               "so gradients are not for it.",
               "8 GPUs: one-shot below 256 KiB; at most 8 MiB", "golden G7-09, G7-10",
-              "comm-probe calc all_reduce -n 8 -s 128KiB --machine dgx-h100 --compare "
-              "ring,one-shot"},
+              "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
+    TermEntry{
+        "backend chain",
+        "The all-reduce backends of an inference engine in the order in which they are asked: "
+        "the first whose test passes for a message takes it. Which ones exist is said once at "
+        "start-up; sizes are tested per call.",
+        "vLLM 0.23: NCCL_SYMM_MEM, QUICK_REDUCE, FLASHINFER, CUSTOM, SYMM_MEM, PYNCCL",
+        "golden G7-13",
+        "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
+    TermEntry{"MLA",
+              "Multi-head latent attention: the cache holds one vector per token and layer for all "
+              "heads together, so it is small, but tensor parallelism cannot split it: every rank "
+              "holds, and gets, all of it.",
+              "DeepSeek-V3: 576 values per token and layer, 68.6 KiB per token", "its config.json",
+              "comm-probe calc kv --model deepseek-v3 --tp 8 --nic NDR"},
+    TermEntry{"KV descriptor",
+              "One contiguous piece of a KV transfer that the CPU hands to the NIC: a block of one "
+              "layer, K and V apart. Below 64 KiB each, handing over takes longer than moving, "
+              "whatever the NIC.",
+              "about 3.5 us each; 4096 tokens of Llama-3-70B: 40960 pieces of 4 KiB per rank",
+              "vLLM #50913", "comm-probe calc kv --model llama-3-70b --tp 8 --nic NDR"},
     TermEntry{"MoE dispatch",
               "The all_to_all that sends each token to the GPUs of its experts. Who gets how much "
               "is known only at run time, and the fullest rank sets the pace.",
@@ -60,13 +79,14 @@ constexpr std::array kTerms = {
               "was registered once fits it; NCCL's fixed communicators do not.",
               "Llama-3-70B: 320 KiB per token; 4096 tokens over TP8 160 MiB per rank, 3.36 ms at "
               "400 Gb/s",
-              "golden G7-14 to G7-18", "comm-probe calc path --gpu H100 --nic NDR"},
+              "golden G7-14 to G7-18",
+              "comm-probe calc kv --model llama-3-70b --tp 8 --gpu H100 --nic NDR"},
     TermEntry{"tensor parallel decode",
               "Every layer of every step has two small all_reduce calls, each below the knee: "
               "only steps and launches count. So engines keep several ways to do it.",
               "batch 8, hidden 8192, BF16: 128 KiB, 160 calls per step of 80 layers",
               "golden G7-01, G7-06",
-              "comm-probe calc all_reduce -n 8 -s 128KiB --machine dgx-h100"},
+              "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
 };
 
 }  // namespace

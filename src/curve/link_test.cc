@@ -14,6 +14,8 @@ const char* link_tool_name(LinkTool tool) {
       return "bandwidthTest";
     case LinkTool::kOsu:
       return "osu";
+    case LinkTool::kNixlbench:
+      return "nixlbench";
     case LinkTool::kFiPingpong:
       return "fi_pingpong";
   }

@@ -22,7 +22,15 @@
 
 namespace comm_probe::curve {
 
-enum class LinkTool { kPerftest, kNvbandwidth, kP2pTest, kBandwidthTest, kOsu, kFiPingpong };
+enum class LinkTool {
+  kPerftest,
+  kNvbandwidth,
+  kP2pTest,
+  kBandwidthTest,
+  kOsu,
+  kFiPingpong,
+  kNixlbench
+};
 const char* link_tool_name(LinkTool tool);  // "perftest" | "nvbandwidth" | ...
 
 // One message size. A bandwidth test fills average (and peak), a latency test the times.
@@ -41,6 +49,7 @@ struct LinkRow {
   std::optional<core::Duration> t_stdev = {};
   std::optional<core::Duration> t_p99 = {};
   std::optional<core::Duration> t_p999 = {};
+  std::optional<core::Duration> t_post = {};  // nixlbench: of a transfer, handing it over
   // Of the printed bandwidth: half a unit of its last digit, as a share of it.
   OptionalFigure rounding = {};
   std::uint64_t line = 0;

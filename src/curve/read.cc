@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kExpectedTable =
     "expected an nccl-tests table: a header line with size, count, type, time, algbw, busbw, or "
     "rows of it; or the output of perftest (ib_write_bw ...), nvbandwidth, "
-    "p2pBandwidthLatencyTest, bandwidthTest, OSU or fi_pingpong";
+    "p2pBandwidthLatencyTest, bandwidthTest, OSU, fi_pingpong or nixlbench";
 
 core::Error no_table(core::Input& input, const std::string& found) {
   core::Error error = core::input_error("holds " + found, kExpectedTable);

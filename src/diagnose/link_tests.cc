@@ -141,6 +141,7 @@ bool is_between_nics(const LinkTest& test) {
     case curve::LinkTool::kOsu:
       return !test.is_latency && !test.collective;
     case curve::LinkTool::kFiPingpong:
+    case curve::LinkTool::kNixlbench:
     case curve::LinkTool::kNvbandwidth:
     case curve::LinkTool::kP2pTest:
     case curve::LinkTool::kBandwidthTest:

@@ -65,7 +65,7 @@ const std::vector<Engine>& engines() {
        ucx::algorithms,
        ucx::check,
        ucx::run,
-       {.verb = true}},
+       {.verb = true, .scattered = true}},
       {"cuda",
        "our own all_reduce kernels over memory that GPUs map of each other",
        cuda::missing_all_reduce,

@@ -29,6 +29,7 @@ struct Takes {
   bool keep = false;           // --keep
   bool timeout = false;        // --timeout
   bool verb = false;           // --verb
+  bool scattered = false;      // --kv-layout
 };
 
 struct Engine {

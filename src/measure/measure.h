@@ -35,6 +35,14 @@ enum class RankAverage { kRankZero, kMean, kMin, kMax };
 enum class Verb { kPut, kGet };
 const char* verb_name(Verb verb);  // "put" | "get"
 
+// A transfer in pieces, as blocks of a KV cache are moved: so many of `piece` bytes each, scattered
+// over registered pools of twice the bytes on both sides.
+struct Scattered {
+  std::uint64_t pieces = 0;
+  core::Bytes piece = {};
+  core::Bytes total() const { return piece * static_cast<double>(pieces); }
+};
+
 struct Plan {
   model::Op op = model::Op::kAllReduce;
   std::optional<model::Algorithm> algorithm = {};  // absent: `choose`
@@ -60,8 +68,9 @@ struct Plan {
   int threads = 1;
   int gpus = 0;
   int graph_launches = 0;
-  int registration = 0;    // 1: with the library, 2: as a symmetric window
-  Verb verb = Verb::kPut;  // for engines whose operations are one-sided
+  int registration = 0;                     // 1: with the library, 2: as a symmetric window
+  Verb verb = Verb::kPut;                   // for engines whose operations are one-sided
+  std::optional<Scattered> scattered = {};  // instead of the sizes
   // Every rank a process of its own on one GPU, told apart by NCCL_HOSTID: decisions and faults are
   // real, times mean nothing.
   bool shares_one_gpu = false;
@@ -119,6 +128,15 @@ struct OneSided {
   int window = 0;
   core::Duration registration = {};  // of memory of that size
   core::Duration withdrawal = {};
+};
+
+// What stands beside a scattered transfer: what its parts cost alone, before it was measured.
+struct ScatteredParts {
+  core::Duration piece = {};       // one of many small pieces under way: posting
+  core::Duration contiguous = {};  // all bytes as one message
+  core::Duration posting = {};  // of the scattered transfer: until its last piece was handed over
+  core::Bytes pool = {};
+  core::Duration registration = {};  // of the pool
 };
 
 // Where a rank runs, as nccl-tests' "Using devices" names it.
@@ -183,7 +201,8 @@ struct Run {
   std::vector<Row> rows = {};  // those that were finished
   // Of the algorithm, for the fit; absent: a ring's.
   std::optional<model::FitShape> shape = {};
-  std::vector<OneSided> one_sided = {};  // by row; empty for other engines
+  std::vector<OneSided> one_sided = {};          // by row; empty for other engines
+  std::optional<ScatteredParts> scattered = {};  // of the one row of a scattered plan
   std::optional<RankDeath> died = {};
   int interrupted_by = 0;  // the signal; 0: ran to its end
 };

@@ -31,6 +31,8 @@
 #include "model/fabric.h"
 #include "model/fit.h"
 #include "model/island.h"
+#include "model/kv_cache.h"
+#include "model/kv_transfer.h"
 #include "model/ledger.h"
 #include "model/machine_fabric.h"
 #include "model/merge.h"

@@ -31,7 +31,7 @@ double rounding_of(std::string_view word, double figure) {
 
 LinkReader::LinkReader(std::string file) : file_(std::move(file)) {
   for (const auto& make : {perftest_reader, nvbandwidth_reader, p2p_reader, bandwidth_test_reader,
-                           osu_reader, fi_pingpong_reader})
+                           osu_reader, fi_pingpong_reader, nixlbench_reader})
     readers_.push_back(make(file_));
 }
 LinkReader::~LinkReader() = default;

@@ -53,6 +53,7 @@ std::unique_ptr<LinkToolReader> p2p_reader(const std::string& file);
 std::unique_ptr<LinkToolReader> bandwidth_test_reader(const std::string& file);
 std::unique_ptr<LinkToolReader> osu_reader(const std::string& file);
 std::unique_ptr<LinkToolReader> fi_pingpong_reader(const std::string& file);
+std::unique_ptr<LinkToolReader> nixlbench_reader(const std::string& file);
 
 class LinkReader {
  public:

@@ -70,7 +70,7 @@ TEST(Machines, UnknownNameSuggestsTheNearest) {
   EXPECT_EQ(run.status, 2) << run;
   EXPECT_EQ(run.out, "") << run;
   EXPECT_EQ(run.err,
-            "comm-probe: the catalog knows no machine, GPU or NIC 'dgx-h10'; did you mean "
+            "comm-probe: the catalog knows no machine, GPU, NIC or model 'dgx-h10'; did you mean "
             "'dgx-h100'?\n");
 }
 

@@ -431,5 +431,44 @@ TEST_F(LinkFiles, SurroundingsChangeNoFigure) {
   }
 }
 
+// nixlbench: the sample's own figures; with more than two processes two columns more.
+TEST(Nixlbench, RowsAreBlocks) {
+  const std::string path = kSamples + "sample_nixlbench.txt";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  const Reading reading = read_text(text_of(path));
+  EXPECT_EQ(reading.kind, "nixlbench");
+  ASSERT_EQ(reading.links.size(), 1u);
+  const LinkTest& test = reading.links[0];
+  EXPECT_FALSE(test.is_cut);
+  ASSERT_EQ(test.rows.size(), 4u);
+  EXPECT_EQ(test.rows[0].bytes, core::Bytes::of(4096));
+  EXPECT_NEAR(test.rows[2].average->in_GBps(), 38.98052, 1e-9);
+  EXPECT_NEAR(test.rows[2].t_avg->in_us(), 26.9, 1e-9);
+  EXPECT_NEAR(test.rows[2].t_post->in_us(), 1.3, 1e-9);
+  EXPECT_NEAR(test.rows[3].average->in_GBps(), 48.601437, 1e-9);
+}
+
+TEST(Nixlbench, AggregateColumnsStandBetween) {
+  const Reading reading = read_text(
+      "$ nixlbench --op_type READ --initiator_seg_type VRAM\n"
+      "Block Size (B)      Batch Size     B/W (GB/Sec)   Aggregate B/W (GB/Sec)   Network Util (%) "
+      " "
+      "Avg Lat. (us)  Avg Prep (us)  P99 Prep (us)  Avg Post (us)  P99 Post (us)  Avg Tx (us)  "
+      "P99 Tx (us)\n"
+      "----------\n"
+      "65536               1              8.192000       16.384                   16.4             "
+      " "
+      "8.0            20.0           25.0           1.2            2.1            6.8          "
+      "7.1\n"
+      "1048576             1              38.9");
+  ASSERT_EQ(reading.links.size(), 1u);
+  const LinkTest& test = reading.links[0];
+  EXPECT_TRUE(test.reads);
+  EXPECT_TRUE(test.is_cut) << "the last row";
+  ASSERT_EQ(test.rows.size(), 1u);
+  EXPECT_NEAR(test.rows[0].t_avg->in_us(), 8.0, 1e-9);
+  EXPECT_NEAR(test.rows[0].t_post->in_us(), 1.2, 1e-9);
+}
+
 }  // namespace
 }  // namespace comm_probe::curve

@@ -23,6 +23,8 @@ struct SizeResult {
   double in_flight = 0;              // seconds per transfer where a window of them is under way
   double registration = 0;           // seconds of ucp_mem_map
   double withdrawal = 0;             // seconds of ucp_mem_unmap
+  // Of a scattered transfer: one small piece of many, all bytes as one message, its own posting.
+  double piece = 0, contiguous = 0, posting = 0;
 };
 
 struct Shared {

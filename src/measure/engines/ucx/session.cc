@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <random>
 
 #include "measure/clock.h"
 #include "measure/known_data.h"
@@ -16,6 +17,23 @@ namespace {
 constexpr int kRegistrations = 16;
 constexpr double kLongestRegistrations = 20e-3;  // seconds
 
+// Half of the slots of a pool, in an order of their own for each rank and always the same.
+std::vector<std::uint64_t> slots(const Scattered& scattered, int rank) {
+  constexpr std::uint64_t kSeed = 20260101;
+  std::vector<std::uint64_t> all(scattered.pieces * kPoolFactor);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i * scattered.piece.whole();
+  std::mt19937_64 random(kSeed + static_cast<std::uint64_t>(rank));
+  std::shuffle(all.begin(), all.end(), random);
+  all.resize(scattered.pieces);
+  return all;
+}
+
+// What a process registers.
+std::size_t pool_size(const Session& session) {
+  const std::size_t bytes = session.amounts.back().count * element_bytes(session.plan.element);
+  return std::max<std::size_t>(8, session.plan.scattered ? bytes * kPoolFactor : bytes);
+}
+
 class Side {
  public:
   Side(const Session& session, int rank, std::byte* memory, std::byte* spare)
@@ -24,7 +42,11 @@ class Side {
         all_(session.exchange.shared()),
         rank_(rank),
         memory_(memory),
-        spare_(spare) {}
+        spare_(spare) {
+    if (!session.plan.scattered) return;
+    own_ = slots(*session.plan.scattered, rank);
+    others_ = slots(*session.plan.scattered, 1 - rank);
+  }
   ~Side() {
     if (registered_ != nullptr) ucx_.unmap(side_, registered_);
     if (side_ != nullptr) ucx_.close(side_);
@@ -93,16 +115,38 @@ class Side {
     return meet();
   }
 
-  std::size_t largest() const {
-    return std::max<std::size_t>(
-        8, session_.amounts.back().count * element_bytes(session_.plan.element));
-  }
+  std::size_t largest() const { return pool_size(session_); }
   bool gets() const { return session_.plan.verb == Verb::kGet; }
 
   const char* transfer(std::size_t bytes, int window) {
-    const comm_probe_ucx_transfer asked = {memory_, registered_,    all_.sides[1 - rank_].memory,
-                                           bytes,   gets() ? 1 : 0, window};
+    comm_probe_ucx_transfer asked = {};
+    asked.local = memory_;
+    asked.memory = registered_;
+    asked.remote = all_.sides[1 - rank_].memory;
+    asked.size = bytes;
+    asked.is_get = gets() ? 1 : 0;
+    asked.window = window;
     return ucx_.transfer(side_, &asked);
+  }
+
+  // All pieces at the same time, each between slots of its own.
+  const char* transfer_scattered(double* posting) {
+    comm_probe_ucx_transfer asked = {};
+    asked.local = memory_;
+    asked.memory = registered_;
+    asked.remote = all_.sides[1 - rank_].memory;
+    asked.size = session_.plan.scattered->piece.whole();
+    asked.is_get = gets() ? 1 : 0;
+    asked.local_offsets = own_.data();
+    asked.remote_offsets = others_.data();
+    asked.pieces = own_.size();
+    asked.posting_seconds = posting;
+    return ucx_.transfer(side_, &asked);
+  }
+
+  // What the plan times: one message, or all pieces of a scattered one.
+  const char* transfer_once(std::size_t bytes) {
+    return session_.plan.scattered ? transfer_scattered(nullptr) : transfer(bytes, 1);
   }
 
   // As a send_recv from rank 0 to rank 1 (put), or from rank 1 to rank 0 (get).
@@ -110,22 +154,40 @@ class Side {
     return {.op = model::Op::kSendRecv,
             .element = session_.plan.element,
             .count = count,
-            .send = memory_,
-            .recv = memory_};
+            .send = data(),
+            .recv = data()};
+  }
+  // Scattered data is laid out and looked at in one piece, beside the pool.
+  std::byte* data() const { return session_.plan.scattered ? spare_ : memory_; }
+  enum class Way { kIntoSlots, kOutOfSlots };
+  void lay_out(Way way) {
+    if (!session_.plan.scattered) return;
+    const std::size_t piece = session_.plan.scattered->piece.whole();
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      std::byte* const slot = memory_ + own_[i];
+      std::byte* const whole = spare_ + i * piece;
+      std::memcpy(way == Way::kIntoSlots ? slot : whole, way == Way::kIntoSlots ? whole : slot,
+                  piece);
+    }
   }
   bool is_sender() const { return gets() ? rank_ == 1 : rank_ == 0; }
 
   // Elements that are wrong after one transfer; all meet before and after it.
   bool check(std::size_t count, std::uint64_t& wrong) {
     const Call shape = call(count);
-    if (is_sender())
-      fill_input(shape, rank_, 2, memory_);
-    else
-      std::memset(memory_, 0x5a, shape.bytes(count));
+    if (is_sender()) {
+      fill_input(shape, rank_, 2, data());
+      lay_out(Way::kIntoSlots);
+    } else {
+      std::memset(memory_, 0x5a, session_.plan.scattered ? largest() : shape.bytes(count));
+    }
     if (!meet()) return false;
-    if (rank_ == 0 && count > 0 && !fine(transfer(shape.bytes(count), 1))) return false;
+    if (rank_ == 0 && count > 0 && !fine(transfer_once(shape.bytes(count)))) return false;
     if (!meet()) return false;
-    if (!is_sender()) all_.wrong.store(count_wrong(shape, rank_, 2));
+    if (!is_sender()) {
+      lay_out(Way::kOutOfSlots);
+      all_.wrong.store(count_wrong(shape, rank_, 2));
+    }
     if (!meet()) return false;
     wrong = all_.wrong.load();
     return meet();
@@ -143,25 +205,50 @@ class Side {
       if (bytes > 0 && !fine(transfer(bytes, window))) return 0;
     return (now_seconds() - start) / calls;
   }
+  double timed_once(std::size_t bytes, int calls) {
+    const double start = now_seconds();
+    for (int i = 0; i < calls; ++i)
+      if (bytes > 0 && !fine(transfer_once(bytes))) return 0;
+    return (now_seconds() - start) / calls;
+  }
 
   bool measure(std::size_t at) {
     const std::size_t count = session_.amounts[at].count;
     const std::size_t bytes = call(count).bytes(count);
     SizeResult& result = session_.exchange.result(at);
     if (session_.plan.check && !check(count, result.wrong)) return false;
-    timed(bytes, std::max(1, session_.plan.warmup), 1);
+    if (session_.plan.scattered) measure_parts(bytes, result);
+    timed_once(bytes, std::max(1, session_.plan.warmup));
     int calls = session_.plan.iterations;
-    if (calls == 0) calls = iterations_for(timed(bytes, 2, 1));
+    if (calls == 0) calls = iterations_for(timed_once(bytes, 2));
     if (session_.plan.iterations == 0)
-      calls = iterations_for(timed(bytes, std::min(calls, 100), 1));
+      calls = iterations_for(timed_once(bytes, std::min(calls, 100)));
     result.iterations = calls;
     const std::int64_t before = preemptions_so_far();
     for (int block = 0; block < session_.plan.blocks; ++block)
-      result.seconds[block] = timed(bytes, calls, 1);
+      result.seconds[block] = timed_once(bytes, calls);
     result.preemptions = preemptions_so_far() - before;
-    result.in_flight = windowed(bytes, std::max(1, calls / kWindow));
-    register_again(bytes, result);
+    if (session_.plan.scattered) {
+      fine(transfer_scattered(&result.posting));
+      register_again(largest(), result);
+    } else {
+      result.in_flight = windowed(bytes, std::max(1, calls / kWindow));
+      register_again(bytes, result);
+    }
     return !all_.both.has_failed() && meet();
+  }
+
+  // What the parts cost alone: the smallest piece with many under way, and all bytes at once.
+  void measure_parts(std::size_t bytes, SizeResult& result) {
+    constexpr std::size_t kSmallPiece = 8;
+    constexpr int kSmallCalls = 200, kWholeCalls = 2;
+    result.piece = windowed(kSmallPiece, kSmallCalls);
+    std::vector<double> seconds;
+    timed(bytes, 1, 1);
+    for (int block = 0; block < session_.plan.blocks; ++block)
+      seconds.push_back(timed(bytes, kWholeCalls, 1));
+    std::sort(seconds.begin(), seconds.end());
+    result.contiguous = seconds[seconds.size() / 2];
   }
 
   double windowed(std::size_t bytes, int calls) {
@@ -201,6 +288,7 @@ class Side {
   int rank_;
   std::byte* memory_;
   std::byte* spare_;
+  std::vector<std::uint64_t> own_ = {}, others_ = {};  // slots of the pools, by piece
   comm_probe_ucx_side* side_ = nullptr;
   comm_probe_ucx_memory* registered_ = nullptr;
 };
@@ -211,8 +299,7 @@ class Side {
 // makes the parent end it.
 void run_session(const Session& session, int rank) {
   local::TwoProcesses& both = session.exchange.shared().both;
-  const std::size_t size = std::max<std::size_t>(
-      4096, session.amounts.back().count * element_bytes(session.plan.element));
+  const std::size_t size = std::max<std::size_t>(4096, pool_size(session));
   const auto memory = local::PrivateMemory::map(size);
   const auto spare = local::PrivateMemory::map(size);
   if (!memory || !spare) {

@@ -10,7 +10,8 @@
 
 namespace comm_probe::measure::ucx {
 
-inline constexpr int kWindow = 16;  // transfers under way for the bandwidth
+inline constexpr int kWindow = 16;     // transfers under way for the bandwidth
+inline constexpr int kPoolFactor = 2;  // slots of a pool over pieces of a scattered transfer
 
 struct Session {
   const Plan& plan;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COMM_PROBE_UCX_VERSION 1
+#define COMM_PROBE_UCX_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +23,12 @@ struct comm_probe_ucx_transfer {
   uint64_t size;
   int is_get; /* 0: put */
   int window; /* so many at the same time, all of the same memory */
+  /* With pieces > 0: `size` bytes from each local offset to the remote one of the same index, all
+     at the same time, once; `window` means nothing. */
+  const uint64_t* local_offsets;
+  const uint64_t* remote_offsets;
+  uint64_t pieces;
+  double* posting_seconds; /* set where not null: until the last one was handed over */
 };
 
 struct comm_probe_ucx {

@@ -1,0 +1,293 @@
+#include "cli/decode_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/model_shapes_view.h"
+#include "core/units.h"
+#include "diagnose/own_primitive.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::format_bandwidth;
+using core::format_bytes;
+using core::format_duration;
+using core::format_number;
+using core::format_percent;
+using core::Json;
+using core::json_bytes;
+using core::json_number;
+using serving::Backend;
+using serving::BackendAnswer;
+
+// What the choice saves against NCCL; nothing where one of the times is not known.
+struct Saving {
+  core::Duration per_call = {};
+  core::Duration per_step = {};
+  core::Duration per_token = {};  // of the GPUs' time
+};
+std::optional<Saving> saving_of(const DecodeQuestion& question) {
+  const DecodeWay* taken = question.taken_way();
+  const DecodeWay* nccl = question.nccl_way();
+  if (taken == nullptr || nccl == nullptr) return std::nullopt;
+  const core::Duration call = nccl->time() - taken->time();
+  const core::Duration step = call * question.step.calls();
+  return Saving{call, step, step / question.batch};
+}
+
+diagnose::OwnPrimitive own_primitive(const DecodeQuestion& question) {
+  const serving::ServingJob& job = question.job;
+  diagnose::PrimitiveCase given;
+  given.bytes = job.bytes;
+  given.read = job.bytes * (job.ranks - 1);
+  given.link = question.link;
+  given.is_reachable = job.nodes == 1 && job.fully_linked;
+  given.has_fixed_addresses = question.in_graph;
+  given.calls_per_step = question.step.calls();
+  given.must_survive = question.must_survive;
+  if (const BackendAnswer* taken = question.taken(); taken && taken->backend != Backend::kPyNccl)
+    given.taken = backend_name(taken->backend);
+  if (const DecodeWay* way = question.taken_way()) given.time = way->time();
+  return judge_own_primitive(given);
+}
+
+Json way_json(const DecodeWay& way) {
+  return {{"way", way.name},
+          {"backend", way.backend ? Json(backend_name(*way.backend)) : Json()},
+          {"steps", json_number(way.steps)},
+          {"bytes_per_rank", json_bytes(way.read)},
+          {"latency_us", json_number(way.start.in_us())},
+          {"bandwidth_us", json_number(way.bandwidth.in_us())},
+          {"time_us", json_number(way.time().in_us())},
+          {"ledger", way.start >= way.bandwidth ? "latency" : "bandwidth"},
+          {"basis", basis_name(way.basis)},
+          {"source", way.source}};
+}
+
+Json answer_json(const BackendAnswer& answer) {
+  return {{"backend", backend_name(answer.backend)},
+          {"in_start_up_list", answer.is_built},
+          {"takes", answer.takes},
+          {"reason", answer.reason},
+          {"log_line", answer.log_line.empty() ? Json() : Json(answer.log_line)}};
+}
+
+Json own_json(const diagnose::OwnPrimitive& own) {
+  Json json = {{"worth", own.is_worth},
+               {"reason", own.reason},
+               {"left_us_per_call", json_number(own.left.in_us())},
+               {"conditions", Json::array()}};
+  for (const diagnose::Condition& condition : own.conditions)
+    json["conditions"].push_back(
+        {{"name", condition.name}, {"holds", condition.holds}, {"reason", condition.reason}});
+  return json;
+}
+
+Json saving_json(const DecodeQuestion& question) {
+  const auto saving = saving_of(question);
+  if (!saving) return {};
+  Json json = {{"per_call_us", json_number(saving->per_call.in_us())},
+               {"per_step_us", json_number(saving->per_step.in_us())},
+               {"per_token_us", json_number(saving->per_token.in_us())}};
+  if (question.decode_step)
+    json["share_of_decode_step"] = json_number(saving->per_step / *question.decode_step);
+  return json;
+}
+
+Json vllm_json(const DecodeQuestion& question) {
+  Json json = {{"version", question.vllm},
+               {"order_of", question.order.name},
+               {"source", question.order.source},
+               {"backends", Json::array()}};
+  for (const BackendAnswer& answer : question.answers)
+    json["backends"].push_back(answer_json(answer));
+  json["start_up_line"] = start_up_line(question.answers);
+  return json;
+}
+
+Json decode_json(const DecodeQuestion& question) {
+  const BackendAnswer* taken = question.taken();
+  const DecodeWay* way = question.taken_way();
+  Json json = {
+      {"op", "all_reduce"},
+      {"model", shape_json(question.shape, question.shape_basis)},
+      {"batch", question.batch},
+      {"dtype", question.type_name},
+      {"tp", question.job.ranks},
+      {"bytes", json_bytes(question.job.bytes)},
+      {"calls_per_step", question.step.calls()},
+      {"bytes_over_link_us", json_number((question.job.bytes / question.link).in_us())},
+      {"machine", question.machine},
+      {"link_GBps", json_number(question.link.in_GBps())},
+      {"in_graph", question.in_graph},
+      {"backend", taken ? Json(backend_name(taken->backend)) : Json()},
+      {"way", way ? Json(way->name) : Json()},
+      {"time_us", way ? json_number(way->time().in_us()) : Json()},
+      {"step_us", way ? json_number((way->time() * question.step.calls()).in_us()) : Json()},
+      {"ways", Json::array()}};
+  for (const DecodeWay& each : question.ways) json["ways"].push_back(way_json(each));
+  json["saving"] = saving_json(question);
+  json["vllm"] = vllm_json(question);
+  json["own_primitive"] = own_json(own_primitive(question));
+  json["basis"] = "computed";
+  return json;
+}
+
+core::KeyValues message_rows(const DecodeQuestion& question) {
+  const serving::ServingJob& job = question.job;
+  const double item =
+      job.bytes.count() / (static_cast<double>(question.batch) * question.shape.hidden);
+  core::KeyValues rows;
+  rows.rows = {
+      {"message", fmt::format("{} = {} tokens x {} x {:g} B ({}); {} at the {} of one GPU's links",
+                              format_bytes(job.bytes), question.batch, question.shape.hidden, item,
+                              question.type_name, format_duration(job.bytes / question.link),
+                              format_bandwidth(question.link))},
+      {"calls", fmt::format("{} per step: {} layers x {} ({}: {})", question.step.calls(),
+                            question.step.layers, question.step.calls_per_layer,
+                            basis_name(question.shape_basis), question.shape.source)},
+      {"machine", fmt::format("{}: {}", question.machine, question.machine_text)}};
+  return rows;
+}
+
+bool is_nccl(const DecodeWay& way) { return way.backend == Backend::kPyNccl; }
+
+// NCCL's other choices stand in the details.
+core::Table ways_table(const DecodeQuestion& question, bool all) {
+  using Align = core::Column::Align;
+  core::Table table{{{"way", Align::kLeft},
+                     {"in vLLM", Align::kLeft},
+                     {"steps"},
+                     {"per rank"},
+                     {"start"},
+                     {"bytes"},
+                     {"time"},
+                     {"", Align::kLeft}},
+                    {}};
+  std::vector<const DecodeWay*> ways;
+  for (const DecodeWay& way : question.ways)
+    if (all || !is_nccl(way) || way.is_best_of_nccl) ways.push_back(&way);
+  std::stable_sort(ways.begin(), ways.end(),
+                   [](const auto* a, const auto* b) { return a->time() < b->time(); });
+  for (const DecodeWay* way : ways) {
+    const bool measured = way->basis == core::Basis::kMeasured;
+    table.rows.push_back(
+        {way->name, way->backend ? backend_name(*way->backend) : "-",
+         measured ? "-" : format_number(way->steps), measured ? "-" : format_bytes(way->read),
+         measured ? "-" : format_duration(way->start),
+         measured ? "-" : format_duration(way->bandwidth), format_duration(way->time()),
+         way == question.taken_way() ? "<- taken" : ""});
+  }
+  return table;
+}
+
+std::string answer_text(const BackendAnswer& answer, const BackendAnswer* taken) {
+  if (&answer == taken) return "takes the call: " + answer.reason;
+  if (answer.takes) return "would take it, comes later: " + answer.reason;
+  if (answer.is_built) return "passes this size on: " + answer.reason;
+  std::string text = "not in the list: " + answer.reason;
+  return answer.log_line.empty() ? text + " (no log line)"
+                                 : text + fmt::format(" (log: \"{}\")", answer.log_line);
+}
+
+core::KeyValues backend_rows(const DecodeQuestion& question) {
+  core::KeyValues rows;
+  const BackendAnswer* taken = question.taken();
+  for (const BackendAnswer& answer : question.answers)
+    rows.rows.emplace_back(backend_name(answer.backend), answer_text(answer, taken));
+  return rows;
+}
+
+core::KeyValues saving_rows(const DecodeQuestion& question) {
+  core::KeyValues rows;
+  const auto saving = saving_of(question);
+  const BackendAnswer* taken = question.taken();
+  if (taken != nullptr && taken->backend == Backend::kPyNccl) {
+    rows.rows.emplace_back("against NCCL", "nothing: NCCL takes the call");
+  } else if (saving) {
+    rows.rows.emplace_back(
+        "against NCCL",
+        fmt::format("{} per call, {} per step, {} of GPU time per token{}",
+                    format_duration(saving->per_call), format_duration(saving->per_step),
+                    format_duration(saving->per_token),
+                    question.decode_step
+                        ? fmt::format("; {} of a step of {}",
+                                      format_percent(saving->per_step / *question.decode_step),
+                                      format_duration(*question.decode_step))
+                        : ""));
+  } else {
+    rows.rows.emplace_back("against NCCL", "not known: a time is missing (give --measured)");
+  }
+  const DecodeWay* way = question.taken_way();
+  const DecodeWay* best = question.fastest_way();
+  if (way != nullptr && best != nullptr && best->time() < way->time() && best != way)
+    rows.rows.emplace_back(
+        "faster here",
+        fmt::format("{} ({}): {} per step less", best->name, backend_name(*best->backend),
+                    format_duration((way->time() - best->time()) * question.step.calls())));
+  return rows;
+}
+
+core::KeyValues own_rows(const diagnose::OwnPrimitive& own) {
+  core::KeyValues rows;
+  rows.rows.emplace_back("worth writing",
+                         fmt::format("{}: {}", own.is_worth ? "yes" : "no", own.reason));
+  for (const diagnose::Condition& condition : own.conditions)
+    rows.rows.emplace_back(condition.name,
+                           fmt::format("{}: {}", condition.holds ? "yes" : "no", condition.reason));
+  return rows;
+}
+
+core::KeyValues source_rows(const DecodeQuestion& question) {
+  core::KeyValues rows;
+  for (const DecodeWay& way : question.ways)
+    if (!is_nccl(way) || way.is_best_of_nccl)
+      rows.rows.emplace_back(way.name, fmt::format("{}: {}", basis_name(way.basis), way.source));
+  return rows;
+}
+
+std::string sentence(const DecodeQuestion& question) {
+  const BackendAnswer* taken = question.taken();
+  const DecodeWay* way = question.taken_way();
+  std::string text =
+      fmt::format("{} of decode on TP {}, {} calls a step: ", format_bytes(question.job.bytes),
+                  question.job.ranks, question.step.calls());
+  if (taken == nullptr) return text + "no backend takes it";
+  text += backend_name(taken->backend);
+  if (way == nullptr) return text + " takes it; its time is not known here";
+  text +=
+      fmt::format(" ({}) takes it, {} a call, {} a step", way->name, format_duration(way->time()),
+                  format_duration(way->time() * question.step.calls()));
+  const auto saving = saving_of(question);
+  if (!saving || taken->backend == Backend::kPyNccl) return text;
+  return text + fmt::format("; NCCL would take {} more", format_duration(saving->per_step));
+}
+
+}  // namespace
+
+core::Document decode_document(const DecodeQuestion& question) {
+  core::Document document{.command = "calc"};
+  document.inputs = question.inputs;
+  document.caveats = question.caveats;
+  document.result = decode_json(question);
+  document.verdict = sentence(question);
+  document.body = {message_rows(question),
+                   core::Heading{question.in_graph ? "What each way costs, in a CUDA graph"
+                                                   : "What each way costs, outside a CUDA graph"},
+                   ways_table(question, false),
+                   core::Heading{fmt::format("vLLM {}: first come, first served ({})",
+                                             question.vllm, question.order.source)},
+                   backend_rows(question),
+                   core::Paragraph{"Its log should say: " + start_up_line(question.answers)},
+                   core::Heading{"What the choice saves"},
+                   saving_rows(question),
+                   core::Heading{"A primitive of your own"},
+                   own_rows(own_primitive(question))};
+  document.details = {core::Heading{"Every way of NCCL"}, ways_table(question, true),
+                      core::Heading{"Who says the times"}, source_rows(question)};
+  return document;
+}
+
+}  // namespace comm_probe::cli

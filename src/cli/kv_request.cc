@@ -1,0 +1,224 @@
+#include "cli/kv_request.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/finding_table.h"
+#include "core/spelling.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Basis;
+using core::input_error;
+using model::KvType;
+
+constexpr const char* kModelHint =
+    "give --model llama-3-70b, --config FOLDER, or --layers L --kv-heads H --head-dim D";
+constexpr std::uint64_t kMostTokens = 1'000'000'000;
+constexpr int kMostMerge = 1 << 20;
+
+struct TypeName {
+  std::string_view name;
+  KvType type;
+};
+// As vLLM's --kv-cache-dtype, papers and PyTorch call them.
+constexpr std::array kTypes = {
+    TypeName{"bf16", KvType::kBf16},    TypeName{"fp16", KvType::kBf16},
+    TypeName{"fp8", KvType::kFp8},      TypeName{"fp8_ds_mla", KvType::kFp8DsMla},
+    TypeName{"fp32", KvType::kFp32},    TypeName{"bfloat16", KvType::kBf16},
+    TypeName{"float16", KvType::kBf16}, TypeName{"float32", KvType::kFp32},
+    TypeName{"half", KvType::kBf16},    TypeName{"fp8_e4m3", KvType::kFp8},
+    TypeName{"fp8_e5m2", KvType::kFp8}, TypeName{"int8", KvType::kFp8},
+};
+
+core::Result<bool> check_size(const char* option, int value) {
+  if (value >= 1 && value <= catalog::kMostWidth) return true;
+  return input_error(fmt::format("{} {} is outside 1 to {}", option, value, catalog::kMostWidth),
+                     kModelHint);
+}
+
+}  // namespace
+
+core::Result<KvType> kv_type_from_name(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const TypeName& type : kTypes) {
+    if (type.name == name) return type.type;
+    known.push_back(type.name);
+  }
+  return input_error(core::unknown_word("data type", name, known));
+}
+
+std::uint64_t KvQuestion::descriptors() const {
+  return model::kv_descriptors(cache, tokens, move, merge);
+}
+
+model::KvTime KvQuestion::time() const {
+  return model::kv_time({bytes() * move.busiest(), descriptors(), rate.value});
+}
+
+void KvRequest::add_to(CLI::App& app) {
+  model_.add_to(app);
+  app.add_option("--layers", layers_, "instead of a model: its layers")->type_name("L");
+  app.add_option("--kv-heads", kv_heads_, "its KV heads")->type_name("H");
+  app.add_option("--head-dim", head_dim_, "dimension of one head")->type_name("D");
+  app.add_option("--dtype", type_,
+                 "of the cache: bf16, fp16, fp8, fp8_ds_mla (FlashMLA's), fp32 (default: bf16)")
+      ->type_name("D");
+  app.add_option("--tokens", tokens_, "length of the prompt")->capture_default_str();
+  app.add_option("--tp", tp_, "tensor parallelism of the prefill side")->capture_default_str();
+  app.add_option("--decode-tp", decode_tp_, "of the decode side (default: --tp)")->type_name("N");
+  app.add_option("--block", block_, "tokens of one cache block (vLLM: 16; FlashMLA: 64)")
+      ->capture_default_str();
+  app.add_option("--merge", merge_,
+                 "neighbouring pieces that are sent as one; with cross-layer blocks the layers, "
+                 "twice that where K and V are apart")
+      ->capture_default_str();
+  app.add_option("--nic", nic_, "of one rank: port rate (NDR, 400GbE), NIC, or bandwidth")
+      ->type_name("NIC");
+  app.add_option("--gpu", gpu_, "GPU of the catalog: adds its PCIe, the other paths, its prefill")
+      ->type_name("GPU");
+  add_choice(app, "--path", path_, "with --gpu: the way that is taken",
+             {"rdma-gdr", "rdma-gdr-cpu", "rdma", "tcp"})
+      ->capture_default_str();
+  prefill_option_ = app.add_option("--prefill-rate", prefill_rate_,
+                                   "tokens per second of the prefill (default: from --gpu)")
+                        ->type_name("R");
+  step_option_ = add_duration(app, "--decode-step", step_, "one decode step (default: 20ms)");
+  catalog_.add_to(app);
+}
+
+core::Result<catalog::ModelShape> KvRequest::typed_shape() const {
+  if (layers_ == 0 && kv_heads_ == 0 && head_dim_ == 0)
+    return input_error("calc kv needs a model", kModelHint);
+  if (layers_ < 1 || layers_ > catalog::kMostLayers)
+    return input_error(fmt::format("--layers {} is outside 1 to {}", layers_, catalog::kMostLayers),
+                       kModelHint);
+  if (const auto fits = check_size("--kv-heads", kv_heads_); !fits) return fits.error();
+  if (const auto fits = check_size("--head-dim", head_dim_); !fits) return fits.error();
+  catalog::ModelShape shape;
+  shape.name = "the model";
+  shape.layers = layers_;
+  shape.kv_heads = kv_heads_;
+  shape.head_dim = head_dim_;
+  shape.source = kTypedSource;
+  return shape;
+}
+
+core::Result<bool> KvRequest::take_named(KvQuestion& question) {
+  const auto choice = model_.choose(catalog_);
+  if (!choice) return choice.error();
+  question.basis = choice->basis;
+  if (choice->input) question.inputs.push_back(*choice->input);
+  if (choice->other_layers > 0)
+    question.caveats.push_back(
+        core::make_caveat("calc.kv-state-layers",
+                          fmt::format("{} layers of {} keep a state instead of a cache",
+                                      choice->other_layers, choice->shape.name),
+                          "their constant bytes per request are not counted", false));
+  // A cache is usually kept in the type of the weights.
+  if (type_.empty() && kv_type_from_name(choice->type)) type_ = choice->type;
+  return take_cache(choice->shape, question);
+}
+
+core::Result<bool> KvRequest::take_model(KvQuestion& question) {
+  const bool is_typed = layers_ != 0 || kv_heads_ != 0 || head_dim_ != 0;
+  if (is_typed && model_.is_given()) return input_error("the model is described twice", kModelHint);
+  if (model_.is_given()) return take_named(question);
+  const auto shape = typed_shape();
+  if (!shape) return shape.error();
+  question.basis = Basis::kAssumed;
+  return take_cache(*shape, question);
+}
+
+core::Result<bool> KvRequest::take_cache(catalog::ModelShape shape, KvQuestion& question) {
+  question.type_name = type_.empty() ? "bf16" : type_;
+  const auto type = kv_type_from_name(question.type_name);
+  if (!type) return type.error();
+  auto cache = model::kv_cache(shape, *type, block_);
+  if (!cache) return cache.error();
+  question.cache = *std::move(cache);
+  return true;
+}
+
+core::Result<bool> KvRequest::take_gpu_path(KvQuestion& question) {
+  const auto catalog = catalog_.load();
+  if (!catalog) return catalog.error();
+  const auto gpu = (*catalog)->gpu(gpu_);
+  if (!gpu) return gpu.error();
+  const auto machine = path_machine(**gpu, *question.nic, std::nullopt);
+  if (!machine) return machine.error();
+  for (const model::PathCounts& counts : model::path_counts()) {
+    auto ledger = model::price_path(counts.path, *machine);
+    if (!ledger) return ledger.error();
+    if (data_path_name(counts.path) == path_)
+      question.rate = {
+          ledger->effective(), Basis::kComputed,
+          fmt::format("{} of {}, limited by the {}", path_, (*gpu)->name, ledger->limit().name)};
+    question.paths.push_back(*std::move(ledger));
+  }
+  question.path = path_;
+  return true;
+}
+
+core::Result<bool> KvRequest::take_path(KvQuestion& question) {
+  if (nic_.empty() && gpu_.empty()) return true;
+  if (nic_.empty()) return input_error("--gpu needs a NIC", "give --nic NDR, or a bandwidth");
+  const auto catalog = catalog_.load();
+  if (!catalog) return catalog.error();
+  auto nic = choose_nic(**catalog, nic_);
+  if (!nic) return nic.error();
+  question.nic = *std::move(nic);
+  question.rate = {question.nic->rate, question.nic->basis, question.nic->source};
+  if (gpu_.empty() && path_ != "rdma-gdr")
+    return input_error(fmt::format("--path {} needs the PCIe of a GPU", path_), "give --gpu H100");
+  return gpu_.empty() ? core::Result<bool>(true) : take_gpu_path(question);
+}
+
+core::Result<bool> KvRequest::take_times(KvQuestion& question) {
+  const model::KvConstant& usual = model::kv_constant("decode_step");
+  question.step = {core::Duration::from_ms(usual.value), Basis::kAssumed,
+                   std::string(usual.applies_when)};
+  if (step_option_->count() > 0) question.step = {step_, Basis::kAssumed, kTypedSource};
+  if (prefill_option_->count() > 0) {
+    constexpr double kFastest = 1e9;
+    if (!(prefill_rate_ > 1e-3 && prefill_rate_ < kFastest))
+      return input_error(fmt::format("--prefill-rate {} is outside 0.001 to 1e9", prefill_rate_));
+    question.prefill = {core::Duration::from_seconds(1 / prefill_rate_), Basis::kAssumed,
+                        kTypedSource};
+    return true;
+  }
+  if (gpu_.empty() || question.cache.shape.active_millions == 0) return true;
+  const auto gpu = (*catalog_.load())->gpu(gpu_);
+  if (!gpu || (*gpu)->bf16_tflops == 0) return true;
+  question.prefill = {
+      model::prefill_per_token(question.cache.shape.active_millions * 1e6,
+                               (*gpu)->bf16_tflops * 1e12 * question.move.prefill_tp),
+      Basis::kComputed,
+      fmt::format("2 x {} G parameters at half of {} x {} TFLOPS, as {} is marketed",
+                  question.cache.shape.active_millions / 1000, question.move.prefill_tp,
+                  (*gpu)->bf16_tflops, (*gpu)->name)};
+  return true;
+}
+
+core::Result<KvQuestion> KvRequest::question() {
+  KvQuestion question;
+  if (const auto taken = take_model(question); !taken) return taken.error();
+  if (tokens_ < 1 || tokens_ > kMostTokens)
+    return input_error(fmt::format("--tokens {} is outside 1 to {}", tokens_, kMostTokens));
+  if (merge_ < 1 || merge_ > kMostMerge)
+    return input_error(fmt::format("--merge {} is outside 1 to {}", merge_, kMostMerge));
+  question.tokens = tokens_;
+  question.merge = merge_;
+  auto move = model::kv_move(question.cache, tp_, decode_tp_.value_or(tp_));
+  if (!move) return move.error();
+  question.move = *move;
+  if (const auto taken = take_path(question); !taken) return taken.error();
+  if (const auto taken = take_times(question); !taken) return taken.error();
+  if (const auto file = catalog_.input()) question.inputs.push_back(*file);
+  return question;
+}
+
+}  // namespace comm_probe::cli

@@ -1,0 +1,103 @@
+// nixlbench: a line of column names, rows of one block size each. B/W counts 10^9 bytes; Avg Lat is
+// the time of one block (total over iterations and batch), Avg Post what handing it over took. With
+// more than two processes two more columns stand behind the bandwidth.
+//
+//   "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9"
+//   -> 1 MiB, 38.98052 GB/s, 26.9 us, of it 1.3 us posting
+#include "curve/readers/link_reader.h"
+#include "curve/readers/matrix_rows.h"
+#include "curve/row_reader.h"
+#include "curve/tokens.h"
+
+namespace comm_probe::curve {
+namespace {
+
+enum Column { kBlock, kBatch, kRate, kFixed };  // the columns that always stand there, in front
+// Behind the rate: Avg Lat, Avg Prep, P99 Prep, Avg Post, P99 Post, Avg Tx, P99 Tx.
+constexpr std::size_t kTimes = 7;
+enum Time { kLatency = 0, kPost = 3 };
+
+class NixlbenchReader : public LinkToolReader {
+ public:
+  explicit NixlbenchReader(std::string file) : file_(std::move(file)) {}
+  bool take(const LinkLine& line) override;
+  void close() override;
+
+ private:
+  bool take_row(const LinkLine& line);
+  void open(const LinkLine& line);
+
+  std::string file_;
+  LinkTest test_ = {};
+  bool is_open_ = false;
+  std::size_t extra_ = 0;  // columns between rate and times
+  std::string command_ = {};
+  bool row_is_cut_ = false;
+};
+
+bool NixlbenchReader::take(const LinkLine& line) {
+  bool taken = is_open_ && (take_row(line) || line.text.starts_with("-----"));
+  if (contains(line.text, "Block Size (B)") && contains(line.text, "Avg Lat. (us)")) {
+    close();
+    open(line);
+    taken = true;
+  }
+  if (!taken && contains(line.whole, "nixlbench ")) command_ = line.whole.substr(0, 200);
+  if (taken) test_.last_line = line.number;
+  return taken;
+}
+
+bool NixlbenchReader::take_row(const LinkLine& line) {
+  Tokens tokens;
+  split(line.text, tokens);
+  const std::size_t whole = kFixed + extra_ + kTimes;
+  if (tokens.size < 2 || tokens.size > whole) return false;
+  const auto block = parse_decimal(tokens.at[kBlock]), batch = parse_decimal(tokens.at[kBatch]);
+  if (!block || !batch || *block < 1 || *block > 1e15 || *batch < 1 || *batch > 1e9) return false;
+  row_is_cut_ = tokens.size < whole;
+  if (row_is_cut_) return true;
+  const auto rate = parse_decimal(tokens.at[kRate]);
+  const auto time = parse_decimal(tokens.at[kFixed + extra_ + kLatency]);
+  const auto post = parse_decimal(tokens.at[kFixed + extra_ + kPost]);
+  if (!rate || !time || *rate < 0 || *time < 0 || *rate > kLargestFigure || *time > kLargestFigure)
+    return true;
+  LinkRow row;
+  row.bytes = core::Bytes::of(*block);
+  row.average = core::Bandwidth::from_GBps(*rate);
+  row.t_avg = core::Duration::from_us(*time);
+  if (post && *post >= 0 && *post <= kLargestFigure) row.t_post = core::Duration::from_us(*post);
+  row.line = line.number;
+  if (test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);
+  return true;
+}
+
+void NixlbenchReader::open(const LinkLine& line) {
+  constexpr std::size_t kAggregateColumns = 2;
+  test_ = {};
+  test_.tool = LinkTool::kNixlbench;
+  test_.program = "nixlbench";
+  test_.file = file_;
+  test_.first_line = test_.last_line = line.number;
+  test_.is_latency = true;
+  extra_ = contains(line.text, "Aggregate B/W") ? kAggregateColumns : 0;
+  test_.command = std::exchange(command_, {});
+  test_.host = host_of_prompt(test_.command);
+  test_.reads = contains(test_.command, "READ");
+  is_open_ = true;
+}
+
+void NixlbenchReader::close() {
+  if (!is_open_) return;
+  is_open_ = false;
+  test_.is_cut = test_.rows.empty() || row_is_cut_;
+  row_is_cut_ = false;
+  done_.push_back(std::exchange(test_, {}));
+}
+
+}  // namespace
+
+std::unique_ptr<LinkToolReader> nixlbench_reader(const std::string& file) {
+  return std::make_unique<NixlbenchReader>(file);
+}
+
+}  // namespace comm_probe::curve

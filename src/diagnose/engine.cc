@@ -1,0 +1,193 @@
+#include "diagnose/engine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Finding;
+using serving::BackendList;
+using serving::BackendOff;
+using serving::OffCause;
+
+constexpr double kPostingShare = 0.3;  // of a transfer: kv-transfer.md section 7, check 2
+
+struct OffAdvice {
+  OffCause cause;
+  const char* why;
+  core::Confidence confidence;
+  std::vector<std::string> next;
+};
+
+// Of the custom kernel; the last one stands for a cause that the line tells in its own words.
+const std::vector<OffAdvice>& advice() {
+  using C = core::Confidence;
+  static const std::vector<OffAdvice> all = {
+      {OffCause::kNotBuilt,
+       "this build of the engine lacks its library",
+       C::kCertain,
+       {"reinstall the engine, built for this CUDA and GPU"}},
+      {OffCause::kSpansNodes,
+       "the tensor-parallel group spans nodes, and it maps memory inside one node only",
+       C::kCertain,
+       {"tensor parallelism inside a node, pipeline parallelism between nodes"}},
+      {OffCause::kWorldSize,
+       "it is built for 2, 4, 6 and 8 ranks",
+       C::kCertain,
+       {"choose a tensor parallelism of 2, 4, 6 or 8"}},
+      {OffCause::kPcieOnly,
+       "more than two GPUs, and not every pair of them has NVLink",
+       C::kCertain,
+       {"comm-probe topo show   (NVLink between all pairs?)",
+        "--disable-custom-all-reduce, where PCIe is all that the machine has"}},
+      {OffCause::kNoP2p,
+       "the test of GPU P2P failed",
+       C::kLikely,
+       {"comm-probe topo check   (ACS, IOMMU)", "nvidia-smi topo -p2p rw",
+        "delete gpu_p2p_access_cache_for_*.json: it may be the verdict of another host"}},
+      {OffCause::kSetupFailed,
+       "its setup failed",
+       C::kLikely,
+       {"comm-probe topo check   (NVLink, ACS, IOMMU)", "nvidia-smi topo -p2p rw"}}};
+  return all;
+}
+
+const OffAdvice& advice_on(OffCause cause) {
+  for (const OffAdvice& one : advice())
+    if (one.cause == cause) return one;
+  return advice().back();
+}
+
+std::optional<int> ranks_of(const serving::EngineLines& lines) {
+  for (const serving::EngineStart& start : lines.starts)
+    if (start.tensor_parallel) return start.tensor_parallel;
+  return std::nullopt;
+}
+
+// The command that prices what is lost.
+std::string price_command(const serving::EngineLines& lines) {
+  return fmt::format(
+      "comm-probe calc decode --model MODEL --batch B --tp {} --machine NAME   (what "
+      "it costs per step)",
+      ranks_of(lines) ? std::to_string(*ranks_of(lines)) : "N");
+}
+
+Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
+  const OffAdvice& why = advice_on(off.cause);
+  const bool quotes = off.cause == OffCause::kSetupFailed || off.cause == OffCause::kOther;
+  Finding finding = core::make_finding(
+      "log.custom-all-reduce-off",
+      fmt::format("the custom all-reduce is off: {}{}{}; small all_reduce calls go to NCCL",
+                  why.why, off.cause == OffCause::kWorldSize ? ", here " + off.detail : "",
+                  quotes && !off.detail.empty() ? " (" + off.detail + ")" : ""));
+  finding.confidence = why.confidence;
+  finding.evidence.push_back(off.evidence);
+  for (const BackendList& list : lines.lists)
+    if (list.is_tensor_parallel() && !list.has("CUSTOM")) {
+      finding.evidence.push_back(list.evidence);
+      break;
+    }
+  if (off.cause == OffCause::kNoP2p && !lines.p2p_cache.empty())
+    finding.evidence.push_back(lines.p2p_cache_line);
+  finding.next = why.next;
+  finding.next.push_back(price_command(lines));
+  return finding;
+}
+
+// The list lacks CUSTOM and no line says why: a flag, or a single rank (which has no list).
+std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
+  for (const BackendList& list : lines.lists) {
+    if (!list.is_tensor_parallel() || list.has("CUSTOM") || !list.could_have("CUSTOM")) continue;
+    const bool by_flag = std::any_of(
+        lines.starts.begin(), lines.starts.end(),
+        [](const serving::EngineStart& one) { return one.custom_disabled.value_or(false); });
+    Finding finding = core::make_finding(
+        "log.custom-all-reduce-absent",
+        fmt::format("group {} reduces with {}, without the custom all-reduce{}", list.group,
+                    fmt::join(list.built, ", "),
+                    by_flag ? ": disable_custom_all_reduce is set"
+                            : ", and no line says why: --disable-custom-all-reduce, or a line that "
+                              "was cut"));
+    finding.confidence = by_flag ? core::Confidence::kCertain : core::Confidence::kPossible;
+    finding.evidence.push_back(list.evidence);
+    finding.next = {"leave --disable-custom-all-reduce out, unless P2P hangs on this machine",
+                    price_command(lines)};
+    return finding;
+  }
+  return std::nullopt;
+}
+
+// A GPU that is not in its table never has it; nobody can change that.
+bool could_be_on(OffCause cause) {
+  return cause == OffCause::kSymmMulticast || cause == OffCause::kSymmFailed;
+}
+
+Finding symm_off(const BackendOff& off) {
+  Finding finding = core::make_finding(
+      "log.symm-mem-off", off.cause == OffCause::kSymmMulticast
+                              ? "torch symmetric memory is off: no multicast between the GPUs; "
+                                "messages above the limit "
+                                "of the custom all-reduce go to NCCL"
+                              : fmt::format("torch symmetric memory is off: {}", off.detail));
+  finding.evidence.push_back(off.evidence);
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {"systemctl status nvidia-fabricmanager   (NVSwitch machines)",
+                  "nvidia-smi -q | grep -i -A3 fabric"};
+  return finding;
+}
+
+bool is_descriptor_bound(const serving::KvTransfers& transfers) {
+  return transfers.post / transfers.time > kPostingShare;
+}
+
+Finding descriptor_bound(const serving::KvTransfers& transfers) {
+  std::string pieces;
+  if (transfers.descriptors > 0)
+    pieces = fmt::format(
+        ": {} descriptors of {}", transfers.descriptors,
+        core::format_bytes(transfers.bytes / static_cast<double>(transfers.descriptors)));
+  Finding finding = core::make_finding(
+      "log.kv-descriptor-bound",
+      fmt::format("of the {} that a KV transfer of {} takes, {} ({}) is posting{}",
+                  core::format_duration(transfers.time), core::format_bytes(transfers.bytes),
+                  core::format_duration(transfers.post),
+                  core::format_percent(transfers.post / transfers.time), pieces));
+  finding.observed = core::figure(transfers.bytes / transfers.time, core::Basis::kMeasured,
+                                  "bytes of one transfer over its time");
+  finding.evidence.push_back({transfers.file, transfers.line, transfers.text});
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {"larger blocks (--block-size 64) or cross-layer blocks: fewer descriptors",
+                  "comm-probe calc kv --model MODEL --tp N --nic NDR --merge 2xLAYERS"};
+  return finding;
+}
+
+}  // namespace
+
+Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines& kv) {
+  Judgement judgement;
+  bool says_why = false;
+  for (const BackendOff& off : lines.off) {
+    if (off.backend == "CUSTOM") {
+      judgement.findings.push_back(custom_off(lines, off));
+      says_why = true;
+    }
+    if (off.backend == "SYMM_MEM" && could_be_on(off.cause))
+      judgement.findings.push_back(symm_off(off));
+  }
+  if (!says_why)
+    if (auto finding = custom_absent(lines)) judgement.findings.push_back(*std::move(finding));
+  for (const serving::KvTransfers& transfers : kv.transfers)
+    if (is_descriptor_bound(transfers)) {
+      judgement.findings.push_back(descriptor_bound(transfers));
+      break;
+    }
+  return judgement;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,57 @@
+// The time of moving an attention cache from prefill to decode, and what it is worth.
+//
+//   T = fixed + descriptors x posting + bytes / b
+//   fixed     looking up, queueing, notifying: once per request
+//   posting   the CPU hands one descriptor to the NIC; below 64 KiB each it is the whole time
+//   b         of the path that one rank has (rdma_paths.h)
+// A transfer pays where it is shorter than computing the prompt again: fixed + L x t < L x c, so
+// from L = fixed / (c - t) tokens on; where a token moves slower than it is computed, never.
+//
+// Constants: kv_constants(), each with its source. Worked example: 160 MiB in 512 descriptors at 50
+// GB/s: 0.4 + 1.79 + 3.355 = 5.55 ms; 40960 descriptors of 4 KiB: 147 ms.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/quantity.h"
+
+namespace comm_probe::model {
+
+struct KvConstant {
+  std::string_view name;
+  double value;
+  std::string_view unit;
+  std::string_view applies_when;
+  std::string_view source;
+};
+std::span<const KvConstant> kv_constants();
+const KvConstant& kv_constant(std::string_view name);
+
+struct KvLoad {
+  core::Bytes bytes = {};  // through the busiest NIC
+  std::uint64_t descriptors = 0;
+  core::Bandwidth rate = {};  // of that NIC's path
+};
+
+struct KvTime {
+  core::Duration fixed = {};
+  core::Duration posting = {};
+  core::Duration bandwidth = {};
+  core::Duration total() const { return fixed + posting + bandwidth; }
+  bool is_descriptor_bound() const { return posting > bandwidth; }
+};
+KvTime kv_time(const KvLoad& load);
+
+// From which prompt on a transfer beats computing the prompt again; nothing: never. Each token
+// costs `move` and `compute`.
+std::optional<std::uint64_t> break_even_tokens(core::Duration move, core::Duration compute);
+// The longest prompt whose transfer is no longer than one decode step; 0: none.
+std::uint64_t tokens_in_step(core::Duration move, core::Duration step);
+
+// Seconds per token of a prefill that is bound by arithmetic: 2 FLOP per parameter.
+core::Duration prefill_per_token(double active_params, double peak_flops);
+
+}  // namespace comm_probe::model

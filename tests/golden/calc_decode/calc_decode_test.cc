@@ -1,0 +1,161 @@
+// `calc decode` as a user calls it: message, backends, what is taken, what it saves, yes or no.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+
+const std::vector<std::string> kLlama = {"--model", "llama-3-70b", "--batch",   "8",
+                                         "--tp",    "8",           "--machine", "dgx-h100"};
+
+BinaryRun decode(std::vector<std::string> arguments, const std::vector<std::string>& more = {}) {
+  arguments.insert(arguments.begin(), {"calc", "decode"});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_binary(arguments);
+}
+
+json result_of(std::vector<std::string> arguments, std::vector<std::string> more = {}) {
+  more.push_back("--json");
+  const BinaryRun run = decode(std::move(arguments), more);
+  EXPECT_EQ(run.status, 0) << run;
+  return run.status == 0 ? json::parse(run.out)["result"] : json();
+}
+
+std::map<std::string, json> backends_of(const json& result) {
+  std::map<std::string, json> all;
+  for (const json& backend : result["vllm"]["backends"]) all[backend["backend"]] = backend;
+  return all;
+}
+
+// Golden G7-01, G7-02, G7-06; the worked example of small_all_reduce.h.
+TEST(CalcDecode, TheDocumentsExample) {
+  const json result = result_of(kLlama);
+  EXPECT_EQ(result["bytes"], 131072);
+  EXPECT_NEAR(result["bytes_over_link_us"], 0.291271111111, 1e-9);
+  EXPECT_EQ(result["calls_per_step"], 160);
+  EXPECT_EQ(result["backend"], "CUSTOM");
+  EXPECT_EQ(result["way"], "one-shot");
+  EXPECT_NEAR(result["time_us"], 8.8436, 1e-3);
+  EXPECT_NEAR(result["step_us"], 160 * result["time_us"].get<double>(), 1e-6);
+  EXPECT_GT(result["saving"]["per_step_us"], 0);
+  EXPECT_NEAR(result["saving"]["per_step_us"], 160 * result["saving"]["per_call_us"].get<double>(),
+              1e-6);
+  EXPECT_NEAR(result["saving"]["per_token_us"], result["saving"]["per_step_us"].get<double>() / 8,
+              1e-6);
+}
+
+// Golden G7-04, G7-07: NCCL 30 us, the custom kernel 10 us: 3.2 ms a step.
+TEST(CalcDecode, MeasuredTimesTakeTheirPlace) {
+  const json result = result_of(kLlama, {"--measured", "PYNCCL=30us", "--measured", "CUSTOM=10us"});
+  EXPECT_NEAR(result["saving"]["per_call_us"], 20, 1e-9);
+  EXPECT_NEAR(result["saving"]["per_step_us"], 3200, 1e-9);
+  EXPECT_EQ(result["ways"][0]["basis"], "measured");
+}
+
+// Every way says who knows its time; NCCL's is its own price.
+TEST(CalcDecode, EveryTimeHasASource) {
+  for (const json& way : result_of(kLlama)["ways"]) {
+    EXPECT_FALSE(way["source"].get<std::string>().empty()) << way;
+    EXPECT_NEAR(way["time_us"], way["latency_us"].get<double>() + way["bandwidth_us"].get<double>(),
+                1e-6);
+  }
+}
+
+TEST(CalcDecode, EveryBackendSaysWhyNot) {
+  const json result = result_of(kLlama, {"--disable-custom-all-reduce"});
+  EXPECT_EQ(result["backend"], "SYMM_MEM");
+  auto backends = backends_of(result);
+  EXPECT_EQ(backends["CUSTOM"]["reason"], "--disable-custom-all-reduce");
+  EXPECT_FALSE(backends["CUSTOM"]["in_start_up_list"]);
+  EXPECT_EQ(result["vllm"]["start_up_line"],
+            "Using ['SYMM_MEM', 'PYNCCL'] all-reduce backends (in dispatch order) for group 'tp:0' "
+            "out of potential backends: ['NCCL_SYMM_MEM', 'QUICK_REDUCE', 'FLASHINFER', 'CUSTOM', "
+            "'SYMM_MEM', 'PYNCCL']");
+  for (const auto& [name, backend] : backends) EXPECT_FALSE(backend["reason"].empty()) << name;
+}
+
+// Across nodes nothing but NCCL is left, and the log would say so.
+TEST(CalcDecode, AcrossNodes) {
+  const json result =
+      result_of({"--model", "llama-3-70b", "--batch", "8", "--tp", "16", "--machine", "dgx-h100"});
+  EXPECT_EQ(result["backend"], "PYNCCL");
+  EXPECT_EQ(backends_of(result)["CUSTOM"]["log_line"],
+            "Custom allreduce is disabled because this process group spans across nodes.");
+  EXPECT_FALSE(result["own_primitive"]["worth"]);
+}
+
+// Golden GA-09: 32 x 4096 x 2 B on four cards, 60 layers.
+TEST(CalcDecode, FourCards) {
+  const json result = result_of({"--layers", "60", "--hidden", "4096", "--batch", "32", "--tp", "4",
+                                 "--machine", "dgx-h100"});
+  EXPECT_EQ(result["bytes"], 262144);
+  EXPECT_EQ(result["calls_per_step"], 120);
+  EXPECT_EQ(result["backend"], "CUSTOM");
+}
+
+TEST(CalcDecode, OwnPrimitiveIsYesOrNo) {
+  EXPECT_FALSE(result_of(kLlama)["own_primitive"]["worth"]) << "CUSTOM has it already";
+  const json without = result_of({"--model", "llama-3-70b", "--batch", "8", "--tp", "8",
+                                  "--machine", "dgx-a100", "--disable-custom-all-reduce"});
+  EXPECT_EQ(without["backend"], "PYNCCL");
+  EXPECT_TRUE(without["own_primitive"]["worth"]);
+  const json eager = result_of(kLlama, {"--eager", "--must-survive"});
+  EXPECT_FALSE(eager["own_primitive"]["worth"]);
+  std::map<std::string, bool> holds;
+  for (const json& condition : eager["own_primitive"]["conditions"])
+    holds[condition["name"]] = condition["holds"];
+  EXPECT_EQ(holds, (std::map<std::string, bool>{{"small", true},
+                                                {"reachable", true},
+                                                {"fixed addresses", false},
+                                                {"often", true},
+                                                {"restartable", false}}));
+}
+
+// A GPU that NCCL does not run on: said, and the rest is still there.
+TEST(CalcDecode, AmdHasNoPrice) {
+  const BinaryRun run = decode(
+      {"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--machine", "oci-mi300x", "--json"});
+  if (run.status == 2) GTEST_SKIP() << "no such machine in the catalog: " << run.err;
+  EXPECT_EQ(run.status, 5) << run;
+}
+
+TEST(CalcDecode, FitsAHundredColumns) {
+  for (const auto& more : std::vector<std::vector<std::string>>{{}, {"--explain"}, {"--eager"}}) {
+    const BinaryRun run = decode(kLlama, more);
+    for (const std::string& line : lines_of(run.out)) EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
+TEST(CalcDecode, SaysWhatIsWrong) {
+  const auto error = [](std::vector<std::string> arguments) {
+    const BinaryRun run = decode(std::move(arguments));
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+    return run.err;
+  };
+  EXPECT_NE(error({}).find("calc decode needs a model"), std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b"}).find("--batch is missing"), std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b", "--batch", "8"}).find("--tp is missing"),
+            std::string::npos);
+  EXPECT_NE(error({"--layers", "80", "--batch", "8", "--tp", "8"}).find("--hidden is missing"),
+            std::string::npos);
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "1"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "-3"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--vllm", "one"});
+  error(
+      {"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--env", "VLLM_USE_NCCL_SYMM_MEM=x"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--env", "HOME=1"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--machine", "dgx-h1000"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--measured", "CUSTOM"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--measured", "FAST=1us"});
+  error({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--measured", "CUSTOM=1"});
+}
+
+}  // namespace
+}  // namespace comm_probe::test

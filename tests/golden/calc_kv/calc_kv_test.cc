@@ -1,0 +1,189 @@
+// `calc kv` as a user calls it: catalog models, typed shapes, config.json files from anywhere.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+
+json result_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"calc", "kv", "--json"});
+  const BinaryRun run = run_binary(arguments);
+  EXPECT_EQ(run.status, 0) << run;
+  return run.status == 0 ? json::parse(run.out)["result"] : json();
+}
+
+// Golden G7-14 to G7-18, as the contract's command.
+TEST(CalcKv, LlamaOfTheDocument) {
+  const json result =
+      result_of({"--model", "llama-3-70b", "--tokens", "4096", "--tp", "8", "--nic", "400Gb/s"});
+  EXPECT_EQ(result["bytes_per_token"], 327680);
+  EXPECT_EQ(result["bytes_per_token_and_layer"], 4096);
+  EXPECT_EQ(result["bytes_per_request"], 1342177280);
+  EXPECT_EQ(result["bytes_per_rank"], 167772160);
+  EXPECT_NEAR(result["transfer"]["bandwidth_us"], 3355.4432, 1e-3);
+  EXPECT_EQ(result["transfer"]["basis"], "assumed");
+  EXPECT_EQ(result["transfer"]["source"], "given on the command line");
+  EXPECT_EQ(result["model"]["basis"], "catalog");
+}
+
+TEST(CalcKv, TypedShapeIsTheSame) {
+  const json typed = result_of({"--layers", "80", "--kv-heads", "8", "--head-dim", "128", "--dtype",
+                                "bf16", "--tokens", "4096", "--tp", "8", "--nic", "50GB/s"});
+  EXPECT_EQ(typed["bytes_per_rank"], 167772160);
+  EXPECT_EQ(typed["model"]["basis"], "assumed");
+  EXPECT_TRUE(typed["model"]["attention"].is_null());
+}
+
+// Terms add up, and every time says who knows it.
+TEST(CalcKv, TimeIsTheSumOfItsTerms) {
+  const json transfer = result_of({"--model", "deepseek-v3", "--tp", "8", "--decode-tp", "16",
+                                   "--nic", "NDR", "--gpu", "H100"})["transfer"];
+  double sum = 0;
+  for (const json& term : transfer["terms"]) sum += term["time_us"].get<double>();
+  EXPECT_NEAR(transfer["time_us"], sum, 1e-6 * sum);
+  EXPECT_EQ(transfer["path"], "rdma-gdr");
+}
+
+// paths-ledger.md: an H100 with NDR reaches 49.7 GB/s straight, 30.7 through host memory.
+TEST(CalcKv, ThroughHostMemoryIsSlower) {
+  const std::vector<std::string> base = {"--model", "llama-3-70b", "--tp",  "8",
+                                         "--nic",   "NDR",         "--gpu", "H100"};
+  const json direct = result_of(base);
+  auto staged_arguments = base;
+  staged_arguments.insert(staged_arguments.end(), {"--path", "rdma"});
+  const json staged = result_of(staged_arguments);
+  EXPECT_NEAR(direct["transfer"]["rate_GBps"], 49.7, 0.05);
+  EXPECT_NEAR(staged["transfer"]["rate_GBps"], 30.7, 0.05);
+  EXPECT_EQ(direct["paths"].size(), 4u);
+}
+
+TEST(CalcKv, PromptIsComputedAgainOrMoved) {
+  const json moved = result_of({"--model", "llama-3-70b", "--tp", "8", "--nic", "NDR", "--merge",
+                                "160", "--prefill-rate", "20000"})["against"];
+  // 50 us a token to compute; 40960 B / 50 GB/s + 2 x 80 / 16 / 160 descriptors x 3.5 us to move
+  EXPECT_NEAR(moved["prefill_us_per_token"]["value"], 50, 1e-9);
+  EXPECT_NEAR(moved["move_us_per_token"], 0.8192 + 0.21875, 1e-3);
+  EXPECT_EQ(moved["break_even_tokens"], 9);
+  const json never = result_of(
+      {"--model", "llama-3-70b", "--tp", "8", "--nic", "NDR", "--prefill-rate", "1e8"})["against"];
+  EXPECT_TRUE(never["break_even_tokens"].is_null());
+}
+
+class ConfigFolder : public testing::Test {
+ protected:
+  std::string folder() const { return testing::TempDir() + "/model"; }
+  void write(const std::string& text) const {
+    std::filesystem::create_directories(folder());
+    std::ofstream(folder() + "/config.json", std::ios::binary) << text;
+  }
+  std::string error_of(const std::string& text) const {
+    write(text);
+    const BinaryRun run = run_binary({"calc", "kv", "--config", folder()});
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+    EXPECT_TRUE(run.out.empty()) << run;
+    return run.err;
+  }
+};
+
+TEST_F(ConfigFolder, SaysTheShape) {
+  write(R"({"model_type": "llama", "num_hidden_layers": 80, "hidden_size": 8192,
+            "num_attention_heads": 64, "num_key_value_heads": 8, "torch_dtype": "bfloat16"})");
+  const json result = result_of({"--config", folder(), "--tp", "8"});
+  EXPECT_EQ(result["bytes_per_token"], 327680);
+  EXPECT_EQ(result["model"]["basis"], "read");
+  EXPECT_EQ(result["dtype"], "bfloat16");
+  EXPECT_EQ(result_of({"--config", folder() + "/config.json", "--dtype", "fp8"})["bytes_per_token"],
+            163840);
+}
+
+TEST_F(ConfigFolder, MlaAndNestedAndWindows) {
+  write(R"({"text_config": {"num_hidden_layers": 61, "hidden_size": 7168,
+            "num_attention_heads": 128, "kv_lora_rank": 512, "qk_rope_head_dim": 64}})");
+  EXPECT_EQ(result_of({"--config", folder()})["bytes_per_token"], 70272);
+  write(R"({"num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 2, "head_dim": 64,
+            "num_key_value_heads": 2, "sliding_window": 128, "layer_types":
+            ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]})");
+  const json result = result_of({"--config", folder()});
+  EXPECT_EQ(result["model"]["window_layers"], 2);
+  EXPECT_EQ(result["model"]["window"], 128);
+  write(R"({"num_hidden_layers": 28, "hidden_size": 3584, "num_attention_heads": 28,
+            "num_key_value_heads": 4, "sliding_window": 131072, "use_sliding_window": false})");
+  EXPECT_FALSE(result_of({"--config", folder()})["model"].contains("window"));
+  write(R"({"n_layer": 12, "n_head": 12, "n_embd": 768})");
+  EXPECT_EQ(result_of({"--config", folder()})["model"]["attention"], "MHA");
+}
+
+TEST_F(ConfigFolder, LayersWithAStateAreSaid) {
+  write(R"({"num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 2,
+            "layer_types": ["linear_attention", "linear_attention", "linear_attention",
+            "full_attention"]})");
+  const BinaryRun run = run_binary({"calc", "kv", "--config", folder(), "--json"});
+  EXPECT_EQ(run.status, 0) << run;
+  const json document = json::parse(run.out);
+  EXPECT_EQ(document["result"]["model"]["layers"], 1);
+  EXPECT_EQ(document["caveats"][0]["id"], "calc.kv-state-layers");
+}
+
+// Whatever comes as config.json ends with one line that names file and fault.
+TEST_F(ConfigFolder, HostileFiles) {
+  EXPECT_NE(error_of("").find("an empty file"), std::string::npos);
+  EXPECT_NE(error_of("{\"num_hidden_layers\": 8").find("is no JSON document"), std::string::npos);
+  EXPECT_NE(error_of("[1, 2]").find("is no object but array"), std::string::npos);
+  EXPECT_NE(error_of("{}").find("no \"num_hidden_layers\""), std::string::npos);
+  EXPECT_NE(error_of(R"({"num_hidden_layers": 1e300})").find("expected a whole number from 1"),
+            std::string::npos);
+  for (const char* value : {"-3", "0", "\"8\"", "[8]", "2.5", "99999999999", "true", "{}"})
+    EXPECT_NE(error_of(std::string(R"({"num_hidden_layers": 2, "hidden_size": )") + value +
+                       R"(, "num_attention_heads": 2})")
+                  .find("\"hidden_size\" is "),
+              std::string::npos)
+        << value;
+  EXPECT_NE(error_of(R"({"num_hidden_layers": 2, "hidden_size": 4, "num_attention_heads": 8})")
+                .find("is smaller than"),
+            std::string::npos);
+  error_of(std::string(100000, '['));
+  error_of(std::string("\x89PNG\r\n\x1a\n\0\0", 10));
+  error_of("{\"num_hidden_layers\": \"" + std::string(200000, 'x') + "\"}");
+  error_of("{\"num_hidden_layers\": \"\xff\xfe\"}");
+  error_of(std::string(5 << 20, ' '));
+}
+
+TEST(CalcKv, SaysWhatIsWrong) {
+  const auto error = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"calc", "kv"});
+    const BinaryRun run = run_binary(arguments);
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+    return run.err;
+  };
+  EXPECT_NE(error({}).find("calc kv needs a model"), std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70"}).find("did you mean 'llama-3-70b'"), std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b", "--layers", "8"}).find("described twice"),
+            std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b", "--tp", "3"}).find("do not spread evenly"),
+            std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b", "--dtype", "fp9"}).find("did you mean 'fp8'"),
+            std::string::npos);
+  EXPECT_NE(error({"--model", "llama-3-70b", "--dtype", "fp8_ds_mla"}).find("MLA"),
+            std::string::npos);
+  error({"--model", "llama-3-70b", "--tokens", "0"});
+  error({"--model", "llama-3-70b", "--tokens", "99999999999999999999"});
+  error({"--model", "llama-3-70b", "--block", "0"});
+  error({"--model", "llama-3-70b", "--nic", "XYZ"});
+  error({"--model", "llama-3-70b", "--gpu", "H100"});
+  error({"--model", "llama-3-70b", "--nic", "NDR", "--path", "tcp"});
+  error({"--model", "llama-3-70b", "--nic", "NDR", "--prefill-rate", "0"});
+  error({"--layers", "-1", "--kv-heads", "8", "--head-dim", "128"});
+  error({"--layers", "1", "--kv-heads", "99999999", "--head-dim", "128"});
+}
+
+}  // namespace
+}  // namespace comm_probe::test

@@ -1,0 +1,174 @@
+// Start-up lines of vLLM and SGLang, as their public logs have them; what is judged and what is
+// quiet.
+#include "serving/readers/engine_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "diagnose/engine.h"
+
+namespace comm_probe::serving {
+namespace {
+
+EngineLines lines_of(const std::string& text) {
+  auto input = core::Input::from_memory("engine.log", text);
+  EngineLineReader reader;
+  reader.begin_file("engine.log");
+  core::LineReader lines(input);
+  for (core::Line line; lines.next(line);) reader.add(line);
+  return reader.finish();
+}
+
+std::vector<std::string> ids_of(const std::string& text) {
+  std::vector<std::string> ids;
+  for (const auto& finding : diagnose::judge_engine(lines_of(text), {}).findings)
+    ids.push_back(finding.id);
+  return ids;
+}
+
+// A healthy start of vLLM 0.23 on two GPUs with compute capability 8.6, two workers.
+const char* const kHealthy =
+    "(EngineCore pid=9) INFO 06-14 04:57:02 [core.py:105] Initializing a V1 LLM engine (v0.23.0) "
+    "with config: model='m', tensor_parallel_size=2, pipeline_parallel_size=1, "
+    "disable_custom_all_reduce=False, quantization=None, enforce_eager=False, seed=0\n"
+    "(Worker pid=42) INFO 06-14 04:57:12 [pynccl.py:113] vLLM is using nccl==2.28.9\n"
+    "(Worker pid=42) WARNING 06-14 04:57:12 [symm_mem.py:66] SymmMemCommunicator: Device "
+    "capability 8.6 not supported, communicator is not available.\n"
+    "(Worker pid=43) WARNING 06-14 04:57:12 [symm_mem.py:66] SymmMemCommunicator: Device "
+    "capability 8.6 not supported, communicator is not available.\n"
+    "(Worker pid=42) INFO 06-14 04:57:12 [cuda_communicator.py:245] Using ['CUSTOM', 'PYNCCL'] "
+    "all-reduce backends (in dispatch order) for group 'tp:0' out of potential backends: "
+    "['NCCL_SYMM_MEM', 'QUICK_REDUCE', 'FLASHINFER', 'CUSTOM', 'SYMM_MEM', 'PYNCCL'].\n"
+    "(Worker pid=42) INFO 06-14 04:57:12 [cuda_communicator.py:245] Using ['PYNCCL'] all-reduce "
+    "backends (in dispatch order) for group 'ep:0' out of potential backends: ['NCCL_SYMM_MEM', "
+    "'QUICK_REDUCE', 'FLASHINFER', 'CUSTOM', 'SYMM_MEM', 'PYNCCL'].\n"
+    "(Worker pid=42) INFO 06-14 04:57:40 [custom_all_reduce.py:225] Registering 4480 cuda graph "
+    "addresses\n";
+
+TEST(EngineLines, HealthyStartIsReadAndQuiet) {
+  const EngineLines lines = lines_of(kHealthy);
+  ASSERT_EQ(lines.starts.size(), 1u);
+  EXPECT_EQ(lines.starts[0].engine, "vLLM");
+  EXPECT_EQ(lines.starts[0].version, "0.23.0");
+  EXPECT_EQ(lines.starts[0].tensor_parallel, 2);
+  EXPECT_EQ(lines.starts[0].custom_disabled, false);
+  EXPECT_EQ(lines.starts[0].eager, false);
+  EXPECT_EQ(lines.nccl, "2.28.9");
+  EXPECT_EQ(lines.graph_addresses, 4480);
+  ASSERT_EQ(lines.lists.size(), 2u);
+  EXPECT_EQ(lines.lists[0].group, "tp:0");
+  EXPECT_EQ(lines.lists[0].built, (std::vector<std::string>{"CUSTOM", "PYNCCL"}));
+  EXPECT_EQ(lines.lists[0].potential.size(), 6u);
+  EXPECT_EQ(lines.lists[1].group, "ep:0");
+  ASSERT_EQ(lines.off.size(), 1u);
+  EXPECT_EQ(lines.off[0].cause, OffCause::kSymmDevice);
+  EXPECT_EQ(lines.off[0].detail, "8.6");
+  EXPECT_EQ(lines.off[0].times, 2u);
+  EXPECT_TRUE(ids_of(kHealthy).empty());
+}
+
+TEST(EngineLines, Sglang) {
+  const EngineLines lines = lines_of(
+      "[2026-02-16 14:02:09] INFO engine.py:156: server_args=ServerArgs(model_path='q', tp_size=8, "
+      "disable_cuda_graph=True, disable_custom_all_reduce=True, enable_ep_moe=False)\n"
+      "[2026-09-27 21:10:02] server_args={'tp_size': 2, 'disable_custom_all_reduce': False}\n"
+      "[2026-04-14 16:08:43 TP0] sglang is using nccl==2.27.5\n"
+      "[2026-04-14 16:08:44 TP1] Setup Custom allreduce failed with CUDART error: peer access is "
+      "not supported between these two devices. To silence this warning, specify "
+      "--disable-custom-all-reduce explicitly.\n");
+  ASSERT_EQ(lines.starts.size(), 2u);
+  EXPECT_EQ(lines.starts[0].engine, "SGLang");
+  EXPECT_EQ(lines.starts[0].tensor_parallel, 8);
+  EXPECT_EQ(lines.starts[0].custom_disabled, true);
+  EXPECT_EQ(lines.starts[0].eager, true);
+  EXPECT_EQ(lines.starts[1].tensor_parallel, 2);
+  EXPECT_EQ(lines.starts[1].custom_disabled, false);
+  EXPECT_EQ(lines.nccl, "2.27.5");
+  ASSERT_EQ(lines.off.size(), 1u);
+  EXPECT_EQ(lines.off[0].cause, OffCause::kSetupFailed);
+  EXPECT_EQ(lines.off[0].detail,
+            "CUDART error: peer access is not supported between these two devices");
+}
+
+TEST(EngineLines, EveryLineOfTheSample) {
+  std::ifstream file(COMM_PROBE_SHARED "/data/infer/sample_vllm_startup_lines.txt");
+  if (!file) GTEST_SKIP() << "no shared/data/infer beside this checkout";
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const EngineLines lines = lines_of(text);
+  EXPECT_EQ(lines.lists.size(), 2u);
+  std::vector<OffCause> causes;
+  for (const BackendOff& off : lines.off) causes.push_back(off.cause);
+  EXPECT_EQ(causes,
+            (std::vector<OffCause>{OffCause::kNotBuilt, OffCause::kSpansNodes, OffCause::kWorldSize,
+                                   OffCause::kPcieOnly, OffCause::kNoP2p, OffCause::kSymmDevice,
+                                   OffCause::kSymmWorldSize, OffCause::kSymmMulticast}));
+  EXPECT_EQ(lines.off[2].detail, "3");
+  EXPECT_EQ(lines.off[5].detail, "8.0");
+  EXPECT_EQ(lines.nccl, "2.28.9");
+  EXPECT_EQ(lines.p2p_cache, "gpu_p2p_access_cache_for_0,1,2,3.json");
+}
+
+const char* const kListWithoutCustom =
+    "INFO Using ['PYNCCL'] all-reduce backends (in dispatch order) for group 'tp:0' out of "
+    "potential backends: ['FLASHINFER', 'CUSTOM', 'SYMM_MEM', 'PYNCCL']\n";
+
+TEST(EngineJudgement, SaysWhyCustomIsOff) {
+  const std::string spans =
+      "WARNING Custom allreduce is disabled because this process group spans across nodes.\n";
+  const auto judgement = diagnose::judge_engine(lines_of(spans + kListWithoutCustom), {});
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  const core::Finding& finding = judgement.findings[0];
+  EXPECT_EQ(finding.id, "log.custom-all-reduce-off");
+  EXPECT_EQ(finding.severity, core::Severity::kWarning);
+  EXPECT_EQ(finding.confidence, core::Confidence::kCertain);
+  EXPECT_NE(finding.summary.find("spans nodes"), std::string::npos);
+  ASSERT_EQ(finding.evidence.size(), 2u);
+  EXPECT_EQ(finding.evidence[0].line, 1u);
+  EXPECT_EQ(finding.evidence[1].line, 2u);
+}
+
+TEST(EngineJudgement, AbsentWithoutALine) {
+  EXPECT_EQ(ids_of(kListWithoutCustom), std::vector<std::string>{"log.custom-all-reduce-absent"});
+  std::string ep = kListWithoutCustom;
+  ep.replace(ep.find("tp:0"), 4, "ep:0");
+  EXPECT_TRUE(ids_of(ep).empty()) << "expert groups have PYNCCL by design";
+}
+
+TEST(EngineJudgement, PostingThatIsTheTransfer) {
+  KvLines kv;
+  kv.transfers.push_back({1, core::Bytes::of(70.0 * 1048576), core::Duration::from_ms(9.862),
+                          core::Duration::from_ms(5.693), 56, "engine.log", 17, "KV Transfer"});
+  const auto judgement = diagnose::judge_engine({}, kv);
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  EXPECT_EQ(judgement.findings[0].id, "log.kv-descriptor-bound");
+  EXPECT_NE(judgement.findings[0].summary.find("57.7 %"), std::string::npos)
+      << judgement.findings[0].summary;
+  kv.transfers[0].post = core::Duration::from_ms(0.3);
+  EXPECT_TRUE(diagnose::judge_engine({}, kv).findings.empty());
+}
+
+// Cut, huge and malicious lines: nothing is invented, nothing is kept beyond a bound.
+TEST(EngineLines, HostileText) {
+  std::string flood;
+  for (int i = 0; i < 2000; ++i)
+    flood += "Using ['X" + std::to_string(i) +
+             "'] all-reduce backends (in dispatch order) for group 'tp:0'\n"
+             "Custom allreduce is disabled due to an unsupported world size: " +
+             std::to_string(i) + ".\n";
+  const EngineLines lines = lines_of(flood);
+  EXPECT_LE(lines.lists.size(), 64u);
+  EXPECT_LE(lines.off.size(), 64u);
+  for (const char* text :
+       {"Using [", "Using ['", "Using [''] all-reduce backends", "all-reduce backends (in dispatch",
+        "LLM engine (v", "server_args=", "server_args={'tp_size': 99999999999999999999}",
+        "Registering cuda graph addresses", "is using nccl==", "SymmMemCommunicator: World size ",
+        "reading GPU P2P access cache from "}) {
+    EXPECT_TRUE(diagnose::judge_engine(lines_of(text), {}).findings.empty()) << text;
+  }
+  lines_of("Using ['" + std::string(1 << 20, 'a') + "'] all-reduce backends for group '" +
+           std::string(1 << 20, 'b') + "'");
+}
+
+}  // namespace
+}  // namespace comm_probe::serving
