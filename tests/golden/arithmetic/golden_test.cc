@@ -57,9 +57,9 @@ bool is_barred(const std::string& id, const std::string& chapter, const std::str
   static const std::set<std::string> chapters = {"1", "2", "3", "4", "5", "6"};
   if (chapter == "8") return true;
   if (chapters.count(chapter) > 0) return kind == "calc" || kind == "const";
-  for (const char* prefix : {"GA-01", "GA-02", "GA-03", "GA-04", "GA-05", "GA-06", "GA-08",
-                             "GB-01a", "GB-01b", "GA-10", "GB-03", "GB-04", "GC-06", "G7-",
-                             "GA-09", "GC-05"})
+  for (const char* prefix :
+       {"GA-01", "GA-02", "GA-03", "GA-04", "GA-05", "GA-06", "GA-08", "GB-01a", "GB-01b", "GA-10",
+        "GB-03", "GB-04", "GC-06", "G7-", "GA-09", "GC-05"})
     if (id.starts_with(prefix)) return true;
   return false;
 }
