@@ -80,17 +80,20 @@ Backend backend_of(SmallKernel kernel) {
 
 // Whether the hardware can run it, whatever the settings say.
 bool can_run(SmallKernel kernel, const serving::ServingJob& job) {
+  constexpr int kMostOfCustom = 8, kLeastOfNcclSymm = 4;
   if (job.ranks < 2 || job.nodes > 1 || job.is_amd) return false;
+  const bool in_symm_table = serving::symm_mem_limit(job.sm, job.ranks).has_value();
   switch (kernel) {
     case SmallKernel::kOneShot:
     case SmallKernel::kTwoShot:
-      return job.fully_linked || job.ranks == 2;
+      return job.ranks % 2 == 0 && job.ranks <= kMostOfCustom &&
+             (job.fully_linked || job.ranks == 2);
     case SmallKernel::kMultimem:
-      return job.has_multicast && job.ranks > 2;
+      return job.has_multicast && in_symm_table && job.ranks > 2;
     case SmallKernel::kSymmTwoShot:
-      return job.has_multicast;
+      return job.has_multicast && in_symm_table;
     case SmallKernel::kNcclSymm:
-      return job.fully_linked;
+      return job.fully_linked && job.ranks >= kLeastOfNcclSymm;
   }
   return false;
 }
@@ -110,8 +113,9 @@ DecodeWay way_of(SmallKernel kernel, const DecodeQuestion& question) {
 }
 
 DecodeWay nccl_way_of(const model::Ledger& ledger, bool in_graph) {
-  return {.name = fmt::format("NCCL {} {}", algorithm_name(ledger.algorithm),
-                              protocol_name(ledger.protocol)),
+  const auto algorithm = nccl::algorithm_of(ledger.algorithm);
+  return {.name = fmt::format("NCCL {} {}", algorithm ? table_name(*algorithm) : "",
+                              table_name(nccl::protocol_of(ledger.protocol))),
           .backend = Backend::kPyNccl,
           .steps = ledger.steps,
           .read = ledger.bytes_per_rank,

@@ -225,7 +225,8 @@ core::KeyValues saving_rows(const DecodeQuestion& question) {
   if (way != nullptr && best != nullptr && best->time() < way->time() && best != way)
     rows.rows.emplace_back(
         "faster here",
-        fmt::format("{} ({}): {} per step less", best->name, backend_name(*best->backend),
+        fmt::format("{} ({}): {} per step less by its model; measure before you switch", best->name,
+                    backend_name(*best->backend),
                     format_duration((way->time() - best->time()) * question.step.calls())));
   return rows;
 }
@@ -285,8 +286,9 @@ core::Document decode_document(const DecodeQuestion& question) {
                    saving_rows(question),
                    core::Heading{"A primitive of your own"},
                    own_rows(own_primitive(question))};
-  document.details = {core::Heading{"Every way of NCCL"}, ways_table(question, true),
-                      core::Heading{"Who says the times"}, source_rows(question)};
+  document.details = {core::Heading{"Every way, with NCCL's other choices"},
+                      ways_table(question, true), core::Heading{"Who says the times"},
+                      source_rows(question)};
   return document;
 }
 

@@ -197,8 +197,8 @@ core::Result<bool> KvRequest::take_times(KvQuestion& question) {
       model::prefill_per_token(question.cache.shape.active_millions * 1e6,
                                (*gpu)->bf16_tflops * 1e12 * question.move.prefill_tp),
       Basis::kComputed,
-      fmt::format("2 x {} G parameters at half of {} x {} TFLOPS, as {} is marketed",
-                  question.cache.shape.active_millions / 1000, question.move.prefill_tp,
+      fmt::format("2 x {:.3g} G parameters at half of {} x {} TFLOPS, as {} is marketed",
+                  question.cache.shape.active_millions / 1e3, question.move.prefill_tp,
                   (*gpu)->bf16_tflops, (*gpu)->name)};
   return true;
 }

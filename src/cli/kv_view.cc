@@ -13,12 +13,20 @@ namespace {
 
 using core::Bytes;
 using core::format_bandwidth;
-using core::format_bytes;
 using core::format_duration;
 using core::format_percent;
 using core::Json;
 using core::json_bytes;
 using core::json_number;
+
+// Caches are counted in binary units: 1.25 GiB, where 10^9 bytes would say 1.342 GB.
+std::string cache_bytes(Bytes bytes) {
+  for (const auto& [unit, name] :
+       {std::pair{core::Bytes::of(1073741824), "GiB"}, std::pair{core::Bytes::of(1048576), "MiB"},
+        std::pair{core::Bytes::of(1024), "KiB"}})
+    if (bytes >= unit) return fmt::format("{} {}", core::format_number(bytes / unit), name);
+  return core::format_bytes(bytes);
+}
 
 std::string basis_text(core::Basis basis, const std::string& source) {
   return fmt::format("({}: {})", basis_name(basis), source);
@@ -172,7 +180,7 @@ Json kv_json(const KvQuestion& question) {
 std::string ranks_text(const KvQuestion& question, int tp) {
   const catalog::ModelShape& shape = question.cache.shape;
   const Bytes bytes = question.bytes() * model::kv_share(question.cache, tp);
-  std::string text = fmt::format("{} on each of {}", format_bytes(bytes),
+  std::string text = fmt::format("{} on each of {}", cache_bytes(bytes),
                                  count_of(static_cast<std::uint64_t>(tp), "rank"));
   if (tp == 1) return text;
   if (shape.is_mla()) return text + ": MLA is not split, every rank holds all of it";
@@ -185,9 +193,9 @@ std::string ranks_text(const KvQuestion& question, int tp) {
 std::string move_text(const KvQuestion& question) {
   const model::KvMove& move = question.move;
   std::string text = fmt::format("a decode rank reads {} from {}, a prefill rank sends {}",
-                                 format_bytes(question.bytes() * move.in_share),
+                                 cache_bytes(question.bytes() * move.in_share),
                                  count_of(static_cast<std::uint64_t>(move.sources), "prefill rank"),
-                                 format_bytes(question.bytes() * move.out_share));
+                                 cache_bytes(question.bytes() * move.out_share));
   if (move.total > 1)
     text += fmt::format("; every byte crosses the network {:g} times", move.total);
   return text;
@@ -201,9 +209,9 @@ core::KeyValues cache_rows(const KvQuestion& question) {
       {"model",
        fmt::format("{}: {} layers, {}, {} {}", shape.name, shape.layers, attention_text(shape),
                    question.type_name, basis_text(question.basis, shape.source))},
-      {"per token", fmt::format("{} = {}", format_bytes(cache.per_token()), factors(question))},
+      {"per token", fmt::format("{} = {}", cache_bytes(cache.per_token()), factors(question))},
       {"per request",
-       fmt::format("{}: {} tokens in {} of {}", format_bytes(question.bytes()), question.tokens,
+       fmt::format("{}: {} tokens in {} of {}", cache_bytes(question.bytes()), question.tokens,
                    count_of((question.tokens + static_cast<std::uint64_t>(cache.block) - 1) /
                                 static_cast<std::uint64_t>(cache.block),
                             "block"),
@@ -226,13 +234,13 @@ std::string posting_text(const KvQuestion& question) {
                       static_cast<double>(question.descriptors());
   std::string text =
       fmt::format("{} for {} of {} at {:g} us", format_duration(question.time().posting),
-                  count_of(question.descriptors(), "descriptor"), format_bytes(Bytes::of(each)),
+                  count_of(question.descriptors(), "descriptor"), cache_bytes(Bytes::of(each)),
                   model::kv_constant("posting").value);
   if (each < model::kv_constant("small_descriptor").value)
     text += fmt::format(
         "; below {} each the CPU is the limit: larger blocks, or cross-layer "
         "blocks (--merge {})",
-        format_bytes(Bytes::of(model::kv_constant("small_descriptor").value)),
+        cache_bytes(Bytes::of(model::kv_constant("small_descriptor").value)),
         question.cache.shape.layers * (question.cache.shape.is_mla() ? 1 : 2));
   return text;
 }
@@ -267,7 +275,7 @@ core::KeyValues time_rows(const KvQuestion& question) {
   core::KeyValues rows;
   rows.rows = {
       {"bytes", fmt::format("{} for {} at {} {}", format_duration(time.bandwidth),
-                            format_bytes(question.bytes() * question.move.busiest()),
+                            cache_bytes(question.bytes() * question.move.busiest()),
                             format_bandwidth(question.rate.value),
                             basis_text(question.rate.basis, question.rate.source))},
       {"posting", posting_text(question)},
@@ -288,7 +296,7 @@ core::KeyValues time_rows(const KvQuestion& question) {
       "registration",
       fmt::format("{} to {} to register {} ({}); so the whole pool is registered once, at start",
                   format_duration(low), format_duration(high),
-                  format_bytes(question.bytes() * question.move.in_share), registration().source));
+                  cache_bytes(question.bytes() * question.move.in_share), registration().source));
   return rows;
 }
 
@@ -306,8 +314,8 @@ core::Table paths_table(const KvQuestion& question) {
 std::string sentence(const KvQuestion& question) {
   std::string text = fmt::format(
       "KV cache of {}, {}: {}, {} per rank", question.cache.shape.name,
-      count_of(question.tokens, "token"), format_bytes(question.bytes()),
-      format_bytes(question.bytes() * model::kv_share(question.cache, question.move.prefill_tp)));
+      count_of(question.tokens, "token"), cache_bytes(question.bytes()),
+      cache_bytes(question.bytes() * model::kv_share(question.cache, question.move.prefill_tp)));
   if (!question.nic) return text;
   const model::KvTime time = question.time();
   return text + fmt::format("; moved in {}, of it {} bytes at {}{}", format_duration(time.total()),

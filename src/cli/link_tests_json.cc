@@ -35,7 +35,6 @@ Json row_json(const LinkRow& row) {
           {"max_us", time_json(row.t_max)},
           {"typical_us", time_json(row.t_typical)},
           {"avg_us", time_json(row.t_avg)},
-          {"post_us", time_json(row.t_post)},
           {"stdev_us", time_json(row.t_stdev)},
           {"p99_us", time_json(row.t_p99)},
           {"p999_us", time_json(row.t_p999)}};

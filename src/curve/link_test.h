@@ -49,7 +49,6 @@ struct LinkRow {
   std::optional<core::Duration> t_stdev = {};
   std::optional<core::Duration> t_p99 = {};
   std::optional<core::Duration> t_p999 = {};
-  std::optional<core::Duration> t_post = {};  // nixlbench: of a transfer, handing it over
   // Of the printed bandwidth: half a unit of its last digit, as a share of it.
   OptionalFigure rounding = {};
   std::uint64_t line = 0;

@@ -21,7 +21,7 @@
 namespace comm_probe::model {
 
 enum class SmallKernel { kOneShot, kTwoShot, kMultimem, kSymmTwoShot, kNcclSymm };
-// "one-shot" | "two-shot" | "multimem" | "two-shot over symmetric memory" | "symmetric kernel"
+// "one-shot" | "two-shot" | "multimem" | "symm two-shot" | "symmetric kernel"
 const char* small_kernel_name(SmallKernel kernel);
 
 struct KernelModel {

@@ -228,7 +228,7 @@ BackendAnswer ask(Backend backend, const ServingJob& job) {
     case Backend::kSymmMem:
       return ask_symm(job);
     case Backend::kPyNccl:
-      return job.ranks > 1 ? takes(backend, "takes what nobody else did", {})
+      return job.ranks > 1 ? takes(backend, "what nobody before it took", {})
                            : not_built(backend, "one rank");
   }
   return not_built(backend, "");

@@ -1,9 +1,9 @@
 // nixlbench: a line of column names, rows of one block size each. B/W counts 10^9 bytes; Avg Lat is
-// the time of one block (total over iterations and batch), Avg Post what handing it over took. With
-// more than two processes two more columns stand behind the bandwidth.
+// the time of one block (total over iterations and batch). With more than two processes two more
+// columns stand behind the bandwidth.
 //
 //   "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9"
-//   -> 1 MiB, 38.98052 GB/s, 26.9 us, of it 1.3 us posting
+//   -> 1 MiB, 38.98052 GB/s, 26.9 us
 #include "curve/readers/link_reader.h"
 #include "curve/readers/matrix_rows.h"
 #include "curve/row_reader.h"
@@ -15,7 +15,6 @@ namespace {
 enum Column { kBlock, kBatch, kRate, kFixed };  // the columns that always stand there, in front
 // Behind the rate: Avg Lat, Avg Prep, P99 Prep, Avg Post, P99 Post, Avg Tx, P99 Tx.
 constexpr std::size_t kTimes = 7;
-enum Time { kLatency = 0, kPost = 3 };
 
 class NixlbenchReader : public LinkToolReader {
  public:
@@ -57,15 +56,13 @@ bool NixlbenchReader::take_row(const LinkLine& line) {
   row_is_cut_ = tokens.size < whole;
   if (row_is_cut_) return true;
   const auto rate = parse_decimal(tokens.at[kRate]);
-  const auto time = parse_decimal(tokens.at[kFixed + extra_ + kLatency]);
-  const auto post = parse_decimal(tokens.at[kFixed + extra_ + kPost]);
+  const auto time = parse_decimal(tokens.at[kFixed + extra_]);
   if (!rate || !time || *rate < 0 || *time < 0 || *rate > kLargestFigure || *time > kLargestFigure)
     return true;
   LinkRow row;
   row.bytes = core::Bytes::of(*block);
   row.average = core::Bandwidth::from_GBps(*rate);
   row.t_avg = core::Duration::from_us(*time);
-  if (post && *post >= 0 && *post <= kLargestFigure) row.t_post = core::Duration::from_us(*post);
   row.line = line.number;
   if (test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);
   return true;

@@ -75,8 +75,8 @@ serving::ServingJob h100(int ranks) {
 
 std::string chain() {
   std::vector<std::string> names;
-  for (const serving::Backend backend : serving::vllm_order("v0.23.0")->order)
-    names.emplace_back(backend_name(backend));
+  const auto order = serving::vllm_order("v0.23.0");
+  for (const serving::Backend backend : order->order) names.emplace_back(backend_name(backend));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -47,6 +47,31 @@ TEST(BenchUcx, JsonNamesTransportsAndCosts) {
   EXPECT_EQ(result["versions"][2].get<std::string>().rfind("memory: host", 0), 0u);
 }
 
+// 64 tokens of llama-3-70b on one of 8 ranks: 4 blocks x 80 layers x 2 pieces of 4 KiB; every byte
+// arrives in its slot.
+TEST(BenchUcx, KvBlocksAreScatteredAndChecked) {
+  for (const char* verb : {"put", "get"}) {
+    const BinaryRun run = run_binary(ucx({"--kv-layout", "llama-3-70b:tokens=64,tp=8", "--verb",
+                                          verb, "-n", "2", "-w", "1", "--json"}));
+    ASSERT_EQ(run.status, 0) << run;
+    const nlohmann::json result = nlohmann::json::parse(run.out)["result"];
+    const nlohmann::json& layout = result["scattered"];
+    EXPECT_EQ(layout["pieces"], 640);
+    EXPECT_EQ(layout["piece_bytes"], 4096);
+    EXPECT_EQ(layout["bytes"], 2621440);
+    EXPECT_EQ(layout["pool_bytes"], 2 * 2621440);
+    EXPECT_GT(layout["time_us"], 0);
+    EXPECT_GT(layout["predicted_us"], 0);
+    EXPECT_GT(layout["registration_us"], 0);
+    ASSERT_EQ(result["rows"].size(), 1u);
+    EXPECT_EQ(result["rows"][0]["wrong"], 0);
+  }
+  const BinaryRun text =
+      run_binary(ucx({"--kv-layout", "qwen3-8b:tokens=16,tp=8,merge=72", "-n", "1", "-w", "1"}));
+  ASSERT_EQ(text.status, 0) << text;
+  EXPECT_NE(text.out.find("1 of 288 KiB, scattered"), std::string::npos) << text;
+}
+
 TEST(BenchUcx, RefusesInOneLine) {
   struct Try {
     std::vector<std::string> arguments;
@@ -58,6 +83,11 @@ TEST(BenchUcx, RefusesInOneLine) {
         Try{ucx({"--ranks", "3"}), 2, "which has two"},
         Try{ucx({"-b", "1024G", "-e", "1024G"}), 2, "of memory is free"},
         Try{ucx({"--algo", "ring"}), 2, "the ucx engine takes no algorithm for send_recv"},
+        Try{ucx({"--kv-layout", "llama-3-7b"}), 2, "the catalog knows no model"},
+        Try{ucx({"--kv-layout", "llama-3-70b:tokens=0"}), 2, "tokens=0 is no number"},
+        Try{ucx({"--kv-layout", "llama-3-70b:token=8"}), 2, "did you mean 'tokens'"},
+        Try{ucx({"--kv-layout", "llama-3-70b:tp=3"}), 2, "do not spread evenly"},
+        Try{{"bench", "send_recv", "--kv-layout", "llama-3-70b"}, 2, "needs --backend ucx"},
         Try{ucx({"--verb", "push"}), 2, "push"}}) {
     const BinaryRun run = run_binary(tried.arguments);
     EXPECT_EQ(run.status, tried.status) << run;

@@ -58,8 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"a100x8_1MiB", 80, 8, 1_MiB, "CUSTOM two-shot"},
                     Row{"a100x8_8MiB", 80, 8, 8_MiB, "PYNCCL"},
                     Row{"h100x3", 90, 3, 64_KiB, "PYNCCL"},
-                    Row{"b200x4_two_shot_symm", 100, 4, 4_MiB,
-                        "SYMM_MEM two-shot over symmetric memory"}),
+                    Row{"b200x4_two_shot_symm", 100, 4, 4_MiB, "SYMM_MEM symm two-shot"}),
     [](const auto& row) { return row.param.name; });
 
 // Golden GA-09b: the table says 32 MiB for 4 x H100, the object takes the smaller of it and 8 MiB.

@@ -48,25 +48,6 @@ ScatteredParts parts_of(const Plan& plan, const SizeResult& seen) {
           .registration = seconds(seen.registration)};
 }
 
-// Each piece posted alone, and all bytes at the rate of one message.
-model::Ledger ledger_of(const Plan& plan, const ScatteredParts& parts) {
-  const core::Bytes total = plan.scattered->total();
-  model::Ledger ledger;
-  ledger.collective = {model::Op::kSendRecv, 2, total};
-  ledger.algorithm = model::Algorithm::kDirect;
-  ledger.steps = static_cast<double>(plan.scattered->pieces);
-  ledger.bytes_per_rank = total;
-  ledger.link = {parts.piece, total / std::max(parts.contiguous, core::Duration::from_ns(1))};
-  ledger.basis = core::Basis::kMeasured;
-  ledger.source = "8 B pieces with 16 under way, and all bytes as one message, on this machine";
-  ledger.terms = {{.name = "posting",
-                   .steps = ledger.steps,
-                   .link = ledger.link,
-                   .reason = "one for each piece"},
-                  {.name = "bytes", .bytes = total, .link = ledger.link, .reason = "all pieces"}};
-  return ledger;
-}
-
 Context context_of(const Shared& all, const local::Ended& ended) {
   Context context;
   context.engine = "ucx";
@@ -163,12 +144,10 @@ core::Result<Run> run(const Plan& asked, const Progress& progress) {
                         .count = (*amounts)[at].count,
                         .method = verb_name(plan.verb),
                         .out_of_place = timing_of_size(plan, seen)});
-    if (plan.scattered) {
+    if (plan.scattered)
       run.scattered = parts_of(plan, seen);
-      run.rows.back().predicted = ledger_of(plan, *run.scattered);
-    } else {
+    else
       run.one_sided.push_back(one_sided((*amounts)[at].bytes, seen));
-    }
   }
   run.interrupted_by = ended.interrupted_by;
   if (ended.died) run.died = local::death_of(ended);
