@@ -61,6 +61,7 @@ void add_link(Fleet& fleet, const curve::LinkTest& test) {
   const auto nodes = curve::nodes_of_file_name(test.file);
   if (row == nullptr || nodes.size() != 2) return;
   std::string group = test.program.empty() ? link_tool_name(test.tool) : test.program;
+  if (!test.device.empty()) group += " on " + test.device;  // another rail may be of another rate
   if (test.gpu.is_used) group += ", GPU memory";
   if (test.bidirectional) group += ", both directions";
   fleet.pairs.push_back({group + ", " + core::format_bytes(row->bytes), nodes[0], nodes[1], false,

@@ -181,7 +181,7 @@ std::optional<JobGap> gap_to_ports(const JudgedCurve& judged, const JobFacts& fa
                 links.between_source};
 }
 
-// Both list their hosts, of several nodes each, and none is the same.
+// Both list their hosts, the first of several nodes, and none is the same.
 bool share_no_host(const curve::Curve& a, const curve::Curve& b) {
   std::set<std::string> hosts;
   for (const curve::Device& device : a.devices) hosts.insert(device.host);
@@ -190,6 +190,11 @@ bool share_no_host(const curve::Curve& a, const curve::Curve& b) {
          std::none_of(b.devices.begin(), b.devices.end(), [&](const curve::Device& device) {
            return device.host.empty() || hosts.contains(device.host);
          });
+}
+
+bool may_have_same_gpus(const curve::Curve& a, const curve::Curve& b) {
+  const std::string of_a = gpu_name(a), of_b = gpu_name(b);
+  return of_a.empty() || of_b.empty() || of_a == of_b;
 }
 
 std::optional<JobGap> gap_to_best(const JudgedCurve& judged,
@@ -220,21 +225,28 @@ std::optional<JobGap> gap_to_one_node(const JudgedCurve& judged,
   const JudgedCurve* inside = nullptr;
   for (const JudgedCurve* other : all) {
     const bool is_one_node = other->curve->op == curve.op && other->curve->nodes == 1 &&
-                             other->curve->ranks == ranks_per_node(curve);
+                             other->curve->ranks == ranks_per_node(curve) &&
+                             may_have_same_gpus(curve, *other->curve);
     if (is_one_node && (inside == nullptr || plateau_of(*other) > plateau_of(*inside)))
       inside = other;
   }
   if (inside == nullptr) return std::nullopt;
   const Bandwidth one = plateau_of(*inside);
-  return JobGap{&judged, one * kOneNic, plateau_of(judged), core::Basis::kComputed,
-                fmt::format("one node alone reaches {}; 1/{:.0f} of that is less than a single NIC "
-                            "gives (1/8 to 1/10): sockets, or staging through host memory",
-                            core::format_bandwidth(one), one / plateau_of(judged))};
+  const bool is_elsewhere = share_no_host(curve, *inside->curve);
+  return JobGap{&judged,
+                one * kOneNic,
+                plateau_of(judged),
+                core::Basis::kComputed,
+                fmt::format("one node alone{} reaches {}; 1/{:.0f} of that is less than a single "
+                            "NIC gives (1/8 to 1/10): sockets, or staging through host memory",
+                            is_elsewhere ? ", another one," : "", core::format_bandwidth(one),
+                            one / plateau_of(judged)),
+                is_elsewhere};
 }
 
 bool is_of_one_kind(const JobGap& gap) {
-  return gap.basis != core::Basis::kMeasured ||
-         (!gpu_name(*gap.curve->curve).empty() && !gap.is_of_other_hosts);
+  if (gap.is_of_other_hosts) return false;
+  return gap.basis != core::Basis::kMeasured || !gpu_name(*gap.curve->curve).empty();
 }
 
 bool is_far(const JobGap& gap) { return gap.observed < gap.expected * kFar; }

@@ -97,10 +97,24 @@ Finding gid_finding(const JobFacts& facts, const RdmaPortFacts& port, const GidE
            {},
            fmt::format("{} GID {} {} {}", port.device, gid.index, gid.gid, gid.type)});
   finding.confidence = core::Confidence::kLikely;
+  // Hosts of one segment reach each other by it: then nothing is wrong with it.
+  if (!has_failed(facts.log)) finding.severity = core::Severity::kInfo;
   finding.next = {
       fmt::format("NCCL_IB_GID_INDEX={} on all hosts (or unset it from 2.21 on)", good.index),
       "ib_write_bw -x " + std::to_string(good.index) + " between exactly this pair"};
   return finding;
+}
+
+// A port that NCCL does not list has a table that it does not use.
+bool is_listed(const nccl::DebugLog& log, const RdmaPortFacts& port) {
+  bool is_any = false;
+  for (const nccl::LogNicList& list : log.nic_lists) {
+    if (list.is_socket) continue;
+    is_any = true;
+    for (const nccl::LogNic& nic : list.nics)
+      if (nic.name == port.device) return true;
+  }
+  return !is_any;
 }
 
 // Tables of GIDs need not say whether a port is up; a v2 row is Ethernet's.
@@ -138,7 +152,9 @@ Judgement judge_log_gids(const JobFacts& facts, const std::vector<Finding>& foun
   for (const JobMachine& machine : facts.machines)
     for (const RdmaPortFacts& port : machine.survey.facts.rdma_ports) {
       const GidEntry* good = routable(port);
-      if (machine.is_stranger() || !may_be_roce(port) || good == nullptr) continue;
+      const bool is_asked =
+          !machine.is_stranger() && may_be_roce(port) && is_listed(facts.log, port);
+      if (!is_asked || good == nullptr) continue;
       const std::string fault = fault_of(facts, port);
       if (fault.empty()) continue;
       judgement.findings.push_back(gid_finding(facts, port, *good, fault));

@@ -73,6 +73,19 @@ TEST_F(Proofs, AGoodIndexOrATableWithoutAnotherAccusesNoGid) {
   EXPECT_EQ(good["findings"][0]["id"], "log.ib-no-answer");
 }
 
+// A job that runs is not accused, nor is the table of a port that it does not use.
+TEST_F(Proofs, AGidThatNobodyComplainsOfIsOnlyNoted) {
+  std::string log = no_answer("1", "fe80::e42:a1ff:fe11:2233");
+  log = log.substr(0, log.find("h1:1:1 [0] transport"));
+  const std::string table = put("p/show_gids.txt", gids(kRoutable));
+  const json quiet = told({put("p/nccl.log", log), table});
+  for (const json& finding : quiet["findings"]) EXPECT_EQ(finding["severity"], "info") << finding;
+  const std::string other =
+      std::regex_replace(no_answer("1", "fe80::99"), std::regex("mlx5_0"), "mlx5_7");
+  const json unused = told({put("p/nccl.log", other), table});
+  EXPECT_FALSE(has_id(unused["findings"], "topo.gid-index")) << unused["findings"].dump(1);
+}
+
 TEST_F(Proofs, AnAddressOfTheLogIsAHost) {
   const json document = told({put("nccl.log", no_answer("", "::ffff:10.20.0.11"))});
   EXPECT_THAT(document["findings"][0]["summary"].get<std::string>(),

@@ -140,5 +140,40 @@ TEST(JobGap, OneNicBesideOneNodeIsNoGap) {
   EXPECT_FALSE(find_gap(parts.facts()).has_value());
 }
 
+void list_hosts(JobParts& parts, const std::vector<std::string>& hosts, const char* gpu) {
+  for (const std::string& host : hosts) {
+    curve::Device device;
+    device.host = host;
+    device.name = gpu;
+    parts.tables.back().devices.push_back(std::move(device));
+  }
+}
+
+// A run of other hosts may have another network: said, and no more than possible. Other GPUs are
+// no measure at all.
+TEST(JobGap, RunsOfOtherHostsAreAWeakMeasure) {
+  for (const auto& [host, gpu, is_gap, confidence] :
+       {std::tuple("n1", "H100", true, core::Confidence::kLikely),
+        std::tuple("other1", "H100", true, core::Confidence::kPossible),
+        std::tuple("other1", "A100", false, core::Confidence::kPossible)}) {
+    for (const int good_nodes : {1, 2}) {
+      JobParts parts;
+      parts.add_table("good.txt", 4 * good_nodes, good_nodes, good_nodes == 1 ? 460 : 40);
+      if (good_nodes == 1)
+        list_hosts(parts, {host}, gpu);
+      else
+        list_hosts(parts, {host, std::string(host) + "b"}, gpu);
+      parts.add_table("slow.txt", 8, 2, 9.45);
+      list_hosts(parts, {"n1", "n2"}, "H100");
+      const auto gap = find_gap(parts.facts());
+      ASSERT_EQ(gap.has_value(), is_gap) << host << gpu << good_nodes;
+      if (!is_gap) continue;
+      const auto findings = judge_gap(gap, {});
+      ASSERT_EQ(findings.size(), 1U);
+      EXPECT_EQ(findings[0].confidence, confidence) << host << good_nodes;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace comm_probe::diagnose
