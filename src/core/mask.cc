@@ -101,14 +101,16 @@ void Masker::learn_domains_of_hosts(std::string_view line) {
 
 namespace {
 
+constexpr std::size_t kShortestPiece = 4;
+
 // A name with a letter and a digit is of a machine wherever it stands: "rank0_node07.log",
-// "node07-ib0". One of letters alone may be a part of any word.
+// "node07-ib0". One of letters alone may be a part of any word; that of a user is masked even so
+// ("alice-laptop").
 bool is_distinct(std::string_view name) {
-  constexpr std::size_t kShortest = 4;
   const auto any = [&](int (*is)(int)) {
     return std::any_of(name.begin(), name.end(), [&](unsigned char c) { return is(c) != 0; });
   };
-  return name.size() >= kShortest && any(std::isdigit) && any(std::isalpha);
+  return name.size() >= kShortestPiece && any(std::isdigit) && any(std::isalpha);
 }
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
@@ -128,9 +130,11 @@ std::size_t Masker::known_name_at(std::string_view line, std::size_t at) const {
     const std::size_t stop = at + *length;
     if (stop > line.size() || !is_piece_end(line, stop)) continue;
     const std::string_view name = line.substr(at, *length);
-    if (!names_.contains(name)) continue;
+    const auto known = names_.find(name);
+    if (known == names_.end()) continue;
     const bool is_word = begins_word && (stop == line.size() || !is_name_char(line[stop]));
-    if (is_word || is_distinct(name)) return *length;
+    const bool is_user = known->second.front() == 'u' && name.size() >= kShortestPiece;
+    if (is_word || is_user || is_distinct(name)) return *length;
   }
   return 0;
 }

@@ -258,38 +258,6 @@ bool is_text(const std::string& content) {
          kind == core::ContentClass::kXml || kind == core::ContentClass::kEmpty;
 }
 
-// What is packed hides names from the masker: a text is put in unpacked, under the name without
-// ".gz" and the like.
-std::optional<std::string> unpacked_text(const std::string& path, const std::string& content) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
-  const bool is_packed = content.starts_with("\x1f\x8b") || content.starts_with("\x28\xb5\x2f\xfd");
-  if (!is_packed) return std::nullopt;
-  auto text = core::Input::from_memory(path, content).read_all(kLargest);
-  if (!text || !is_text(*text)) return std::nullopt;
-  return std::move(*text);
-}
-
-std::string without_packing(const std::string& path) {
-  for (const std::string_view ending : {".gz", ".zst"})
-    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
-  return path;
-}
-
-core::Archive unpacked(const core::Archive& archive) {
-  core::Archive plain;
-  const ArchivePaths all = paths_below(archive, "");
-  for (const std::string& path : all.links)
-    plain.add_link(path, archive.link_target(path).value_or(""));
-  for (const std::string& path : all.folders) plain.add_folder(path);
-  for (const std::string& path : all.files) {
-    std::string content = archive.read(path).value_or("");
-    auto text = unpacked_text(path, content);
-    plain.add_file(text ? without_packing(path) : path,
-                   text ? std::move(*text) : std::move(content));
-  }
-  return plain;
-}
-
 // Two passes: names are learnt from all texts first, so that a name in the first file that only the
 // last one tells is masked too.
 void Gatherer::mask(Json& manifest) {
@@ -299,7 +267,6 @@ void Gatherer::mask(Json& manifest) {
     masker.know_user(host_.environment(name).value_or(""));
   if (const auto home = host_.home(std::nullopt))
     masker.know_user(home->substr(home->rfind('/') + 1));
-  archive_ = unpacked(archive_);
   const ArchivePaths all = paths_below(archive_, "");
   for (int round = 0; round < 2; ++round)  // the second one knows the hosts of all texts
     for (const std::string& path : all.files) {

@@ -94,6 +94,9 @@ TEST(Mask, NamesInFileNames) {
     EXPECT_EQ(masker.masked_text(text), expected);
   }
   EXPECT_EQ(masker.masked_text("gpu070 xgpu07 login_page"), "gpu070 xgpu07 login_page");
+  masker.know_user("carol");
+  EXPECT_EQ(masker.masked_text("carol-laptop old_carol.txt caroline"),
+            "u0001-laptop old_u0001.txt caroline");
 }
 
 TEST(Mask, BinaryKeepsItsShape) {
