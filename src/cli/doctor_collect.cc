@@ -51,9 +51,13 @@ std::vector<std::pair<std::string, std::string>> missing_rows(const Json& manife
 
 std::string what_is_in_it(bool is_masked) {
   return is_masked
-             ? "Host and user names, IP, MAC and GUID addresses, UUIDs, serial numbers and secrets "
-               "are masked, the same name everywhere by the same mask; binary files (pickles, "
-               "sqlite) keep addresses. Look through it before you send it."
+             ? "Host and user names, domains, IP, MAC and GUID addresses, UUIDs, serial numbers "
+               "and "
+               "secrets are masked, the same name by the same mask in the bundles of all nodes; "
+               "who "
+               "guesses a name can check it, unless COMM_PROBE_MASK_KEY is one secret word on all "
+               "nodes. Binary files (pickles, sqlite) keep addresses. Look through it before you "
+               "send it."
              : "It holds host names, addresses and the files as they are; values of secret "
                "variables are not in it. --mask takes names and addresses out.";
 }

@@ -34,14 +34,15 @@ bool is_all_digits(std::string_view name) {
                      [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
-// "h00001": the kind, then a number to base 36, as long as the name where it fits.
-std::string numbered(char kind, int number, std::size_t length) {
+// The kind, then digits to base 36: as long as the name, at least five characters.
+std::string mask_of_hash(char kind, std::uint64_t hash, std::size_t length) {
+  constexpr std::size_t kLeast = 4;
+  constexpr std::size_t kMost = 12;  // digits of 64 bits
+  const std::size_t room = std::max(kLeast, length - 1);
   std::string digits;
-  for (int rest = number; rest > 0; rest /= 36)
-    digits.insert(digits.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[rest % 36]);
-  const std::size_t room = length > 1 ? length - 1 : 1;
-  if (digits.size() < room) digits.insert(0, room - digits.size(), '0');
-  return kind + digits;
+  for (; digits.size() < std::min(room, kMost); hash /= 36)
+    digits += "0123456789abcdefghijklmnopqrstuvwxyz"[hash % 36];
+  return kind + std::string(room - digits.size(), '0') + digits;
 }
 
 }  // namespace
@@ -51,9 +52,11 @@ void Masker::know(std::string_view name, char kind) {
   if (name.size() < kShortest || name.size() > 255 || is_everyday(name) || is_all_digits(name))
     return;
   if (names_.contains(name)) return;
-  const std::string mask = numbered(kind, ++counts_[kind], name.size());
+  std::string mask = mask_of_hash(kind, keyed_hash(key_, name), name.size());
+  for (int turn = 1; !used_.insert(mask).second; ++turn)
+    mask = mask_of_hash(kind, keyed_hash(key_, fmt::format("{} {}", name, turn)), name.size());
   lengths_.insert(name.size());
-  names_.emplace(std::string(name), mask);
+  names_.emplace(std::string(name), std::move(mask));
 }
 
 void Masker::know_host(std::string_view name) {
@@ -211,12 +214,11 @@ std::string Masker::masked_text(std::string_view text) {
 std::string Masker::masked_binary(std::string_view bytes) {
   std::string out(bytes);
   for (const auto& [name, mask] : names_) {
-    if (mask.size() != name.size()) continue;
     for (std::size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + 1)) {
       const bool begins = at == 0 || !is_name_char(out[at - 1]);
       const std::size_t stop = at + name.size();
       if (begins && (stop == out.size() || !is_name_char(out[stop])))
-        out.replace(at, name.size(), mask);
+        out.replace(at, name.size(), mask.substr(0, name.size()));
     }
   }
   return out;

@@ -1,15 +1,18 @@
 // Masker: takes names and addresses out of texts so that they can be given away, and keeps what an
-// analysis needs: the same name is the same mask in every text, so that files still join.
+// analysis needs: the same name is the same mask in every text and, under the same key, on every
+// machine, so that files of several nodes still join. Masks are keyed hashes (keyed_hash.h); with a
+// key that nobody else has, not even a guessed name can be checked.
 //
 //   host names, user names   learnt from the texts (prompts, NCCL's line heads, paths below /home,
-//                            node lists of schedulers) and told; node07 -> h00001: same length,
-//                            binary files keep their shape; ranges become the masks of their names
+//                            node lists of schedulers) and told; node07 -> h and five digits to
+//                            base 36: as long as the name, which binary files need, or five
+//                            characters where it is shorter; ranges become the masks of their names
 //   domains                  learnt from full host names, addresses of mail and the web,
 //   resolv.conf IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold
-//   one follow IPv6, GUID, MAC          numbered; fe80::/64 stays link-local GPU UUIDs numbered;
-//   serial numbers and secrets are gone
+//   one follow IPv6, GUID, MAC, UUID    hashed; fe80::/64 stays link-local serial numbers, secrets
+//   gone
 //
-//   "node07 10.20.30.40" -> "h00001 10.0.1.1", in every file
+//   "node07 10.20.30.40" -> "hxxxxx 10.N.N.H", in every file of every node
 //
 // Kept: addresses of no machine (loopback, zero, netmasks), PCI bus ids, versions.
 #pragma once
@@ -20,10 +23,15 @@
 #include <string>
 #include <string_view>
 
+#include "core/keyed_hash.h"
+
 namespace comm_probe::core {
 
 class Masker {
  public:
+  // The same word on all machines gives the same masks on them.
+  explicit Masker(std::string_view key = "") : key_(key_of(key)) {}
+
   // Names to be masked wherever they stand as a whole word; a host "node07.site.org" is its short
   // name and a domain. Names of every machine ("localhost", "root", ...) are left alone.
   void know_host(std::string_view name);
@@ -53,16 +61,14 @@ class Masker {
   // One run of hexadecimal digits, colons and dots; nothing where it is no address.
   bool address_mask(std::string_view token, std::string& out);
 
+  std::uint64_t hash(std::string_view what, std::uint64_t number) const;
+
+  HashKey key_;
   std::map<std::string, std::string, std::less<>> names_ = {};
-  std::set<std::size_t> lengths_ = {};  // of names_
-  std::map<char, int> counts_ = {};
+  std::set<std::size_t> lengths_ = {};                    // of names_
+  std::set<std::string> used_ = {};                       // masks of names_
   std::map<std::uint32_t, std::uint32_t> networks_ = {};  // /24 -> number
-  std::map<std::uint32_t, std::uint32_t> addresses_ = {};
-  std::map<std::uint32_t, std::uint32_t> in_network_ = {};
-  std::map<std::uint64_t, std::uint64_t> interface_ids_ = {};
-  std::map<std::uint64_t, std::uint64_t> prefixes_ = {};
-  std::map<std::uint64_t, std::uint64_t> hardware_ids_ = {};  // MAC
-  std::map<std::string, std::string, std::less<>> uuids_ = {};
+  std::set<std::uint32_t> used_networks_ = {};
   bool in_private_key_ = false;
 };
 

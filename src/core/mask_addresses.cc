@@ -87,18 +87,35 @@ bool is_uuid(std::string_view text) {
 
 }  // namespace
 
+std::uint64_t Masker::hash(std::string_view what, std::uint64_t number) const {
+  return keyed_hash(key_, fmt::format("{} {:x}", what, number));
+}
+
+namespace {
+
+// Another host number for each, as the key shuffles them; 0 and 255 are no hosts.
+std::uint32_t shuffled(std::uint32_t host, std::uint64_t key) {
+  if (host == 0 || host == 255) return host;
+  const auto odd = static_cast<std::uint32_t>(key >> 8U & 254U) + 1;
+  do host = (host * odd + static_cast<std::uint32_t>(key)) & 255U;
+  while (host == 0 || host == 255);
+  return host;
+}
+
+}  // namespace
+
 // The /24 gets a number, the host a number in it.
 std::uint32_t Masker::masked_ipv4(std::uint32_t address) {
   const std::uint32_t first = address >> 24U;
   if (first == 0 || first == 127 || first >= 224) return address;
-  const auto known = addresses_.find(address);
-  if (known != addresses_.end()) return known->second;
-  const auto count = static_cast<std::uint32_t>(networks_.size());
-  const std::uint32_t network = networks_.try_emplace(address >> 8U, count).first->second;
-  const std::uint32_t host = ++in_network_[network];
-  const std::uint32_t mask = 10U << 24U | (network & 0xffffU) << 8U | (host & 255U);
-  addresses_[address] = mask;
-  return mask;
+  const auto [network, is_new] = networks_.try_emplace(address >> 8U, 0);
+  for (std::uint64_t turn = 0; is_new; ++turn) {
+    const std::uint64_t text = std::uint64_t{network->first} | turn << 32U;
+    network->second = static_cast<std::uint32_t>(hash("network", text) & 0xffffU);
+    if (used_networks_.insert(network->second).second || turn > 0xffff) break;
+  }
+  const std::uint32_t host = shuffled(address & 255U, hash("hosts", network->first));
+  return 10U << 24U | network->second << 8U | host;
 }
 
 std::string Masker::mask_of_ipv4(std::uint32_t address) {
@@ -110,16 +127,14 @@ std::string Masker::mask_of_ipv4(std::uint32_t address) {
 std::uint64_t Masker::masked_interface_id(std::uint64_t id) {
   if (id == 0 || id == 1) return id;
   constexpr std::uint64_t kBase = 0x02c0ffee00000000;
-  return kBase | interface_ids_.try_emplace(id, interface_ids_.size() + 1).first->second;
+  return kBase | (hash("interface", id) & 0xffffffffU);
 }
 
 bool Masker::address_mask(std::string_view token, std::string& out) {
   if (const auto mac = digits_of_groups(token, 2, 6)) {
     const std::uint64_t id = number_of(*mac);
     if (id == 0 || id == 0xffffffffffff) return false;
-    const std::uint64_t number =
-        hardware_ids_.try_emplace(id, hardware_ids_.size() + 1).first->second;
-    out = in_groups(fmt::format("02{:010x}", number & 0xffffffffffU), 2);
+    out = in_groups(fmt::format("02{:010x}", hash("hardware", id) & 0xffffffffffU), 2);
     return true;
   }
   for (const auto& [size, count] : {std::pair(4U, 4U), std::pair(2U, 8U)})
@@ -147,8 +162,7 @@ bool Masker::address_mask(std::string_view token, std::string& out) {
     constexpr std::uint64_t kDocumentation = 0x20010db800000000;
     const bool is_local = high >> 32U == 0xfe800000;
     if (!is_local && high != 0)
-      write_64(kDocumentation | prefixes_.try_emplace(high, prefixes_.size() + 1).first->second,
-               bytes.data());
+      write_64(kDocumentation | (hash("prefix", high) & 0xffffffffU), bytes.data());
     write_64(masked_interface_id(low), bytes.data() + 8);
   }
   if (digits_of_groups(token, 4, 8)) {
@@ -175,9 +189,8 @@ std::string Masker::masked_addresses(std::string_view line) {
     const bool begins = (is_hex(line[at]) || line[at] == ':') && !is_inside;
     const std::string_view rest = line.substr(at);
     if (begins && is_uuid(rest)) {
-      const auto number = uuids_.size() + 1;
-      const auto mask_of = fmt::format("00000000-0000-0000-0000-{:012x}", number);
-      out += uuids_.try_emplace(std::string(rest.substr(0, 36)), mask_of).first->second;
+      out += fmt::format("00000000-0000-0000-0000-{:012x}",
+                         keyed_hash(key_, rest.substr(0, 36)) & 0xffffffffffffU);
       at += 36;
       continue;
     }

@@ -261,7 +261,7 @@ bool is_text(const std::string& content) {
 // Two passes: names are learnt from all texts first, so that a name in the first file that only the
 // last one tells is masked too.
 void Gatherer::mask(Json& manifest) {
-  core::Masker masker;
+  core::Masker masker(host_.environment("COMM_PROBE_MASK_KEY").value_or(""));
   masker.know_host(host_name());
   for (const char* name : {"USER", "LOGNAME", "SUDO_USER", "SLURM_JOB_USER"})
     masker.know_user(host_.environment(name).value_or(""));

@@ -192,6 +192,32 @@ TEST(Bundle, MaskedNamesOfFilesRangesAndDomains) {
   EXPECT_THAT(log, HasSubstr("nodes " + mask + ","));
 }
 
+// Two nodes, each masked by itself: one calls the other by the mask that the other has.
+TEST(Bundle, MaskedBundlesOfTwoNodesJoin) {
+  std::vector<Bundle> bundles;
+  for (const char* name : {"quartz31", "quartz32"}) {
+    Archive archive = node();
+    archive.add_file("proc/sys/kernel/hostname", std::string(name) + "\n");
+    const fs::path folder = fs::path(testing::TempDir()) / (std::string(name) + "_run");
+    fs::create_directories(folder);
+    std::ofstream(folder / "rank.log") << name << ":1:2 [0] NCCL INFO peers quartz[31-32]\n"
+                                       << "SLURM_NODELIST=quartz[31-32]\n";
+    const auto result =
+        gather_node(Host::archived("node.tar", archive),
+                    {.paths = {folder.string()}, .mask = true, .version = "0.1.0"}, no_wait);
+    ASSERT_TRUE(result.ok());
+    bundles.push_back(opened(result->archive));
+  }
+  EXPECT_NE(bundles[0].host, bundles[1].host);
+  for (const Bundle& bundle : bundles) {
+    std::string log;
+    for (const std::string& path : bundle.paths())
+      if (path.ends_with("rank.log")) log = bundle.archive.read(path).value_or("");
+    EXPECT_THAT(log, HasSubstr("peers " + bundles[0].host + "," + bundles[1].host));
+    EXPECT_THAT(log, testing::StartsWith(bundle.host + ":1:2"));
+  }
+}
+
 TEST(Bundle, OtherTarsAreNone) {
   Archive other;
   other.add_file("sys/class/net/eth0/mtu", "1500");
