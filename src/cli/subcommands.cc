@@ -4,6 +4,7 @@ namespace comm_probe::cli {
 
 void add_subcommands(CLI::App& root, Shell& shell) {
   add_calc(root, shell);
+  add_sim(root, shell);
   add_machines(root, shell);
   add_topo(root, shell);
   add_nccl(root, shell);

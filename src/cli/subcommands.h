@@ -19,6 +19,7 @@ void add_link(CLI::App& root, Shell& shell);
 void add_log(CLI::App& root, Shell& shell);
 void add_report(CLI::App& root, Shell& shell);
 void add_run(CLI::App& root, Shell& shell);
+void add_sim(CLI::App& root, Shell& shell);
 void add_trace(CLI::App& root, Shell& shell);
 
 // All of the above, in the order of the help.

@@ -1,0 +1,182 @@
+// `sim OP`: a collective on links that are unlike, with ranks that come late.
+#include "sim/sim.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/calc_request.h"
+#include "cli/ledger_view.h"
+#include "cli/subcommands.h"
+#include "core/units.h"
+
+namespace comm_probe::cli {
+namespace {
+
+using core::Document;
+using core::Duration;
+using core::format_duration;
+using core::input_error;
+using core::Json;
+using core::json_number;
+
+struct SimFlags {
+  CalcRequest request = {};
+  std::vector<std::string> slow = {};
+  std::vector<std::string> late = {};
+};
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+  Number found = {};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return found;
+}
+
+core::Result<model::SlowLink> slow_link_of(const std::string& text) {
+  const std::size_t first = text.find(':'), last = text.rfind(':');
+  if (first != last) {
+    const std::string other = text.substr(first + 1, last - first - 1);
+    const auto a = number<int>(text.substr(0, first));
+    const auto b = other == "*" ? model::kAnyRank : number<int>(other);
+    const auto factor = number<double>(text.substr(last + 1));
+    if (a && b && (*b >= 0 || other == "*") && factor) return model::SlowLink{*a, *b, *factor};
+  }
+  return input_error(
+      fmt::format("--slow-link {} is not A:B:FACTOR", text),
+      "17:18:0.5 halves the link between the ranks 17 and 18, 17:*:0.5 the NIC of 17");
+}
+
+core::Result<sim::LateRank> late_rank_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto rank = number<int>(text.substr(0, colon));
+    auto by = core::parse_duration(text.substr(colon + 1));
+    if (!by) return by.error();
+    if (rank) return sim::LateRank{*rank, *by};
+  }
+  return input_error(fmt::format("--late {} is not RANK:TIME", text), "like --late 5:2ms");
+}
+
+core::Result<sim::WhatIf> what_if(SimFlags& flags) {
+  const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
+  if (!question) return question.error();
+  const auto size = flags.request.size();
+  if (!size) return size.error();
+  sim::WhatIf what{.collective = question->collective, .fabric = question->fabric};
+  what.collective.bytes = *size;
+  what.algorithm =
+      question->algorithm.value_or(model::usual_algorithm(what.collective, what.fabric));
+  for (const std::string& text : flags.slow) {
+    const auto link = slow_link_of(text);
+    if (!link) return link.error();
+    what.slow.push_back(*link);
+  }
+  for (const std::string& text : flags.late) {
+    const auto late = late_rank_of(text);
+    if (!late) return late.error();
+    what.late.push_back(*late);
+  }
+  return what;
+}
+
+Json us(Duration time) { return json_number(time.in_us()); }
+Json us(const std::optional<Duration>& time) { return time ? us(*time) : Json(); }
+
+Json outcome_json(const sim::Outcome& outcome) {
+  return {{"time_us", us(outcome.time)},
+          {"first_rank_us", us(outcome.first_rank)},
+          {"basis", "computed"},
+          {"model", "step recurrence"},
+          {"alike_us", us(outcome.alike)},
+          {"without_slow_links_us", us(outcome.without_slow)},
+          {"without_late_ranks_us", us(outcome.without_late)},
+          {"floors",
+           {{"bandwidth_us", us(outcome.floors.bandwidth)},
+            {"latency_us", us(outcome.floors.latency)}}},
+          {"closed_form", cli::to_json(outcome.closed_form)}};
+}
+
+std::string cost(Duration with, Duration without) {
+  const Duration more = with - without;
+  if (more.in_seconds() < model::kNoTime) return "nothing";
+  return fmt::format("{} ({:+.3g} %)", format_duration(more), (with / without - 1) * 100);
+}
+
+// "all_reduce of 1 GiB on 8 ranks, ring: 37.59 ms"
+std::string sentence(const sim::WhatIf& what, const sim::Outcome& outcome) {
+  const std::string name = ledger_sentence(outcome.closed_form);
+  return fmt::format("{}: {}", name.substr(0, name.find(": ")), format_duration(outcome.time)) +
+         (what.slow.empty() && what.late.empty()
+              ? ""
+              : fmt::format("; {} where all links are alike and no rank is late",
+                            format_duration(outcome.alike)));
+}
+
+core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
+  core::KeyValues pairs;
+  auto& rows = pairs.rows;
+  rows.emplace_back(
+      "time", fmt::format("{} until the last rank has finished, {} the first",
+                          format_duration(outcome.time), format_duration(outcome.first_rank)));
+  if (outcome.without_slow)
+    rows.emplace_back("slow links", "cost " + cost(outcome.time, *outcome.without_slow));
+  if (outcome.without_late)
+    rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
+                                                cost(outcome.time, *outcome.without_late),
+                                                format_duration(outcome.last_late)));
+  const Duration closed = outcome.closed_form.time();
+  rows.emplace_back("closed form",
+                    fmt::format("{} on links that are alike ({} = recurrence there)",
+                                format_duration(closed), format_duration(outcome.alike)));
+  rows.emplace_back("floors", fmt::format("{} for the bytes, {} for one message",
+                                          format_duration(outcome.floors.bandwidth),
+                                          format_duration(outcome.floors.latency)));
+  const model::Fabric& fabric = what.fabric;
+  rows.emplace_back("link",
+                    fmt::format("alpha {}, beta {} ({}: {})", format_duration(fabric.link.alpha),
+                                core::format_bandwidth(fabric.link.beta), basis_name(fabric.basis),
+                                fabric.source));
+  if (fabric.inter)
+    rows.emplace_back("between nodes",
+                      fmt::format("alpha {}, beta {}", format_duration(fabric.inter->alpha),
+                                  core::format_bandwidth(fabric.inter->beta)));
+  return pairs;
+}
+
+int sim_collective(const Shell& shell, SimFlags& flags) {
+  const auto what = what_if(flags);
+  if (!what) return shell.fail(what.error());
+  const auto outcome = sim::play(*what);
+  if (!outcome) return shell.fail(outcome.error());
+  Document document{.command = "sim"};
+  document.result = outcome_json(*outcome);
+  document.verdict = sentence(*what, *outcome);
+  document.body = {summary(*what, *outcome)};
+  return shell.finish(document);
+}
+
+}  // namespace
+
+void add_sim(CLI::App& root, Shell& shell) {
+  CLI::App* app =
+      root.add_subcommand("sim", "a collective on links that are unlike, with ranks that come late")
+          ->group("Calculate");
+  auto flags = std::make_shared<SimFlags>();
+  flags->request.add_to(*app);
+  app->add_option("--slow-link", flags->slow,
+                  "the link between two ranks has FACTOR times its bandwidth; A:*:FACTOR: every "
+                  "link of rank A that leaves its node (repeat it for several)")
+      ->type_name("A:B:FACTOR");
+  app->add_option("--late", flags->late, "a rank comes late (repeat it for several)")
+      ->type_name("RANK:TIME");
+  app->footer(
+      "Example:\n  comm-probe sim all_reduce -n 4096 -s 1GiB --alpha 500ns --beta 50GB/s "
+      "--slow-link 17:*:0.5");
+  shell.add_common_flags(*app);
+  app->callback(
+      [&shell, flags] { shell.run([&shell, flags] { return sim_collective(shell, *flags); }); });
+}
+
+}  // namespace comm_probe::cli

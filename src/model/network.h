@@ -1,0 +1,49 @@
+// Which link lies between two ranks: inside a node, between nodes, or one that is known to be
+// slower than its kind. Ranks fill nodes in order: rank r stands on node r / ranks_per_node.
+//
+// Worked example (tests/unit/model/recurrence_test.cc): 16 ranks in nodes of 8, 400 GB/s inside, 50
+// GB/s between: between(7, 8) is 50 GB/s; with {8, 9, 0.5} between(8, 9) is 200 GB/s.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "model/fabric.h"
+
+namespace comm_probe::model {
+
+// Both directions between two ranks have `factor` times the bandwidth of their kind: 0.5 is half.
+// kAnyRank: all links of rank `a` that leave its node, as with a slow NIC; all its links where
+// there is one node.
+inline constexpr int kAnyRank = -1;
+struct SlowLink {
+  int a = 0;
+  int b = kAnyRank;
+  double factor = 1;
+};
+
+class Network {
+ public:
+  // A ring or tree that leaves a node has all rails of it, as in the closed form (fabric.h).
+  Network(int ranks, const Fabric& fabric, const std::vector<SlowLink>& slow);
+
+  const Placement& placement() const { return at_; }
+  int ranks() const { return at_.ranks; }
+  // True where all ranks see the same link: the closed form is exact there.
+  bool is_alike() const { return at_.nodes == 1 && pairs_.empty() && ranks_.empty(); }
+  Link between(int from, int to) const;
+  // No link of this rank is faster.
+  core::Bandwidth fastest_of(int rank) const;
+  core::Duration smallest_alpha() const;
+
+ private:
+  double factor(int from, int to, bool is_inside) const;
+
+  Placement at_ = {};
+  Link inside_ = {}, across_ = {};
+  std::unordered_map<std::uint64_t, double> pairs_ = {};
+  std::unordered_map<int, double> ranks_ = {};
+};
+
+}  // namespace comm_probe::model

@@ -1,0 +1,84 @@
+// When does every rank finish where links are unlike or ranks come late? The closed form
+// (closed_form.h) knows one link; here each message has its own, and every rank its own clock.
+//
+// A message of w bytes from a to b starts at s, when a has what it received in the round before,
+// the port out of a is free, and the port into b is free; both ports are busy for w / beta, and the
+// message is there alpha later:
+//
+//   s = max(ready[a], out[a], in[b])     out[a] = in[b] = s + w / beta(a, b)
+//   ready'[b] = max(ready[b], s + alpha(a, b) + w / beta(a, b))
+//
+// ready' counts from the next round on. Only these numbers are kept, a few for each rank, however
+// many rounds there are. A sender does not wait for a receiver that is late: its messages lie in
+// that rank's buffers.
+//
+// Where all links are alike this is the closed form, to 1e-9 (tests/property/recurrence_test.cc).
+// Worked example (tests/unit/model/recurrence_test.cc): 1 GiB around a ring of 8 ranks, 500 ns and
+// 50 GB/s per link, 14 rounds of 128 MiB: 37.58796 ms (spec/simulation-timing.md, section C).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/quantity.h"
+#include "model/network.h"
+
+namespace comm_probe::model {
+
+// Every rank of a block of `block` ranks sends to the one `distance` after it in its block, around.
+// block = all ranks: a ring over all; the number of ranks must be a multiple of it.
+struct Shift {
+  int distance = 1;
+  int block = 1;
+  bool operator==(const Shift&) const = default;
+};
+
+class Recurrence {
+ public:
+  // `late`: how long after time 0 each rank begins; empty: none is late. `network` must live on.
+  Recurrence(const Network& network, std::span<const core::Duration> late);
+
+  int ranks() const { return static_cast<int>(ready_.size()); }
+
+  // One round each.
+  void shift(const Shift& shape, core::Bytes bytes);
+  // Several shifts that do not wait for each other: the ports alone put them in order.
+  void shift_at_once(std::span<const Shift> shapes, core::Bytes bytes);
+  // Ranks r and r ^ mask exchange, where both are below `below`.
+  void exchange(int mask, int below, core::Bytes bytes);
+  struct Message {
+    int from = 0;
+    int to = 0;
+    core::Bytes bytes = {};
+  };
+  void messages(std::span<const Message> all);
+
+  // A message outside of rounds, for trees and chains, which pass on chunk after chunk: `have` is
+  // when the sender has the chunk. Returns when it has arrived; ready() is left alone.
+  core::Duration send(const Message& message, core::Duration have);
+  // From now on the rank has nothing before `time`.
+  void wait_until(int rank, core::Duration time);
+
+  core::Duration ready(int rank) const;
+  core::Duration finished() const;  // of the last rank
+
+ private:
+  struct Row {  // what a message of a shift costs, by sender
+    Shift shape = {0, 0};
+    std::vector<double> alpha = {}, per_byte = {};
+  };
+  void load(const Shift& shape);
+  void pass(const Shift& shape, double bytes);
+  void pass_block(int first, const Shift& shape, double bytes);
+  double start(int from, int to, double have) const;
+  void one(const Message& message);
+  void begin_round() { next_ = ready_; }
+  void end_round() { ready_.swap(next_); }
+
+  const Network& network_;
+  Row row_ = {};
+  // seconds; plain numbers, because this loop over ranks is what takes the time
+  std::vector<double> ready_ = {}, next_ = {}, out_ = {}, in_ = {};
+};
+
+}  // namespace comm_probe::model
