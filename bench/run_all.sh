@@ -22,6 +22,7 @@ run "$build/bench/bench_topology_live"
 run "$build/bench/bench_moe_routing"
 run "$build/bench/bench_moe_all_to_all"
 run "$build/bench/bench_plan" ../shared
+run "$build/bench/bench_sim" "$build/tests/simgrid_peer"
 run "$build/bench/bench_oracle_score" ../shared
 
 exit $failed

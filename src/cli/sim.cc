@@ -59,15 +59,17 @@ core::Result<sim::LateRank> late_rank_of(const std::string& text) {
   return input_error(fmt::format("--late {} is not RANK:TIME", text), "like --late 5:2ms");
 }
 
-core::Result<sim::WhatIf> what_if(SimFlags& flags) {
-  const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
-  if (!question) return question.error();
+core::Result<sim::WhatIf> what_if(const SimFlags& flags, const CalcQuestion& question) {
   const auto size = flags.request.size();
   if (!size) return size.error();
-  sim::WhatIf what{.collective = question->collective, .fabric = question->fabric};
+  if (question.protocol != model::Protocol::kSimple)
+    return input_error("sim knows no protocols", "leave --proto out");
+  if (question.wants_fastest)
+    return input_error("sim plays one algorithm", "name it, or leave --algo out");
+  sim::WhatIf what{.collective = question.collective, .fabric = question.fabric};
   what.collective.bytes = *size;
   what.algorithm =
-      question->algorithm.value_or(model::usual_algorithm(what.collective, what.fabric));
+      question.algorithm.value_or(model::usual_algorithm(what.collective, what.fabric));
   for (const std::string& text : flags.slow) {
     const auto link = slow_link_of(text);
     if (!link) return link.error();
@@ -126,10 +128,10 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
     rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
                                                 cost(outcome.time, *outcome.without_late),
                                                 format_duration(outcome.last_late)));
-  const Duration closed = outcome.closed_form.time();
-  rows.emplace_back("closed form",
-                    fmt::format("{} on links that are alike ({} = recurrence there)",
-                                format_duration(closed), format_duration(outcome.alike)));
+  rows.emplace_back(
+      "closed form",
+      fmt::format("{} on links that are alike, where the recurrence says {}",
+                  format_duration(outcome.closed_form.time()), format_duration(outcome.alike)));
   rows.emplace_back("floors", fmt::format("{} for the bytes, {} for one message",
                                           format_duration(outcome.floors.bandwidth),
                                           format_duration(outcome.floors.latency)));
@@ -146,11 +148,15 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
 }
 
 int sim_collective(const Shell& shell, SimFlags& flags) {
-  const auto what = what_if(flags);
+  const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
+  if (!question) return shell.fail(question.error());
+  const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
   const auto outcome = sim::play(*what);
   if (!outcome) return shell.fail(outcome.error());
   Document document{.command = "sim"};
+  document.inputs = question->inputs;
+  document.caveats = question->caveats;
   document.result = outcome_json(*outcome);
   document.verdict = sentence(*what, *outcome);
   document.body = {summary(*what, *outcome)};

@@ -12,39 +12,53 @@ std::uint64_t key(int a, int b) {
 
 }  // namespace
 
-Network::Network(int ranks, const Fabric& fabric, const std::vector<SlowLink>& slow)
-    : at_(place(ranks, fabric)), inside_(at_.intra), across_(at_.inter) {
-  across_.beta = fabric.rail.value_or(at_.inter.beta) * fabric.rails;
+Crossing crossing_of(Algorithm algorithm) {
+  const bool is_narrow = algorithm == Algorithm::kRing || algorithm == Algorithm::kTree;
+  return is_narrow ? Crossing::kAllRails : Crossing::kOwnShare;
+}
+
+Network::Network(int ranks, const Fabric& fabric, Crossing crossing,
+                 const std::vector<SlowLink>& slow)
+    : at_(place(ranks, fabric)), crossing_(crossing), inside_(at_.intra), across_(at_.inter) {
+  if (crossing == Crossing::kAllRails)
+    across_.beta = fabric.rail.value_or(at_.inter.beta) * fabric.rails;
   for (const SlowLink& link : slow) {
-    if (link.b == kAnyRank)
-      ranks_[link.a] = link.factor;
-    else
+    if (link.b != kAnyRank) {
       pairs_[key(link.a, link.b)] = link.factor;
+      continue;
+    }
+    const auto [nic, is_new] = nics_.try_emplace(nic_of(link.a), link.factor);
+    if (!is_new) nic->second = std::min(nic->second, link.factor);
   }
 }
 
-// A link that is named itself is not slowed again by its ranks.
+int Network::nic_of(int rank) const {
+  const bool is_shared = at_.nodes > 1 && crossing_ == Crossing::kAllRails;
+  return is_shared ? rank / at_.ranks_per_node : rank;
+}
+
+double Network::nic_factor(int rank) const {
+  const auto found = nics_.find(nic_of(rank));
+  return found == nics_.end() ? 1 : found->second;
+}
+
+// A link that is named itself is not slowed again by its NICs.
 double Network::factor(int from, int to, bool is_inside) const {
   if (!pairs_.empty())
     if (const auto found = pairs_.find(key(from, to)); found != pairs_.end()) return found->second;
-  double factor = 1;
-  if (is_inside && at_.nodes > 1) return factor;
-  for (const int rank : {from, to})
-    if (const auto found = ranks_.find(rank); found != ranks_.end())
-      factor = std::min(factor, found->second);
-  return factor;
+  if (is_inside && at_.nodes > 1) return 1;
+  return std::min(nic_factor(from), nic_factor(to));
 }
 
 Link Network::between(int from, int to) const {
   const bool is_inside = from / at_.ranks_per_node == to / at_.ranks_per_node;
   Link link = is_inside ? inside_ : across_;
-  if (!pairs_.empty() || !ranks_.empty()) link.beta = link.beta * factor(from, to, is_inside);
+  if (!pairs_.empty() || !nics_.empty()) link.beta = link.beta * factor(from, to, is_inside);
   return link;
 }
 
 core::Bandwidth Network::fastest_of(int rank) const {
-  const auto found = ranks_.find(rank);
-  const double factor = found == ranks_.end() ? 1 : found->second;
+  const double factor = nic_factor(rank);
   if (at_.nodes == 1) return inside_.beta * factor;
   const core::Bandwidth out = across_.beta * factor;
   return at_.ranks_per_node == 1 ? out : std::max(inside_.beta, out);

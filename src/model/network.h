@@ -23,27 +23,34 @@ struct SlowLink {
   double factor = 1;
 };
 
+// Who crosses between nodes. A ring or a tree crosses at one place and spreads over all rails of
+// the node, in equal parts, so that its slowest NIC sets the rate; else every rank has its own
+// share.
+enum class Crossing { kAllRails, kOwnShare };
+Crossing crossing_of(Algorithm algorithm);
+
 class Network {
  public:
-  // A ring or tree that leaves a node has all rails of it, as in the closed form (fabric.h).
-  Network(int ranks, const Fabric& fabric, const std::vector<SlowLink>& slow);
+  Network(int ranks, const Fabric& fabric, Crossing crossing, const std::vector<SlowLink>& slow);
 
   const Placement& placement() const { return at_; }
   int ranks() const { return at_.ranks; }
-  // True where all ranks see the same link: the closed form is exact there.
-  bool is_alike() const { return at_.nodes == 1 && pairs_.empty() && ranks_.empty(); }
   Link between(int from, int to) const;
   // No link of this rank is faster.
   core::Bandwidth fastest_of(int rank) const;
   core::Duration smallest_alpha() const;
 
  private:
+  // NICs are those of a rank, or of a whole node.
+  int nic_of(int rank) const;
+  double nic_factor(int rank) const;
   double factor(int from, int to, bool is_inside) const;
 
   Placement at_ = {};
+  Crossing crossing_ = Crossing::kOwnShare;
   Link inside_ = {}, across_ = {};
   std::unordered_map<std::uint64_t, double> pairs_ = {};
-  std::unordered_map<int, double> ranks_ = {};
+  std::unordered_map<int, double> nics_ = {};
 };
 
 }  // namespace comm_probe::model

@@ -103,8 +103,9 @@ core::Result<Outcome> play(const WhatIf& what) {
   const auto closed = model::price(what.collective, {what.algorithm}, what.fabric);
   if (!closed) return closed.error();
   if (const auto checked = check(what); !checked) return checked.error();
-  const Network unlike(what.collective.ranks, what.fabric, what.slow);
-  const Network alike(what.collective.ranks, what.fabric, {});
+  const model::Crossing crossing = model::crossing_of(what.algorithm);
+  const Network unlike(what.collective.ranks, what.fabric, crossing, what.slow);
+  const Network alike(what.collective.ranks, what.fabric, crossing, {});
   Outcome outcome;
   outcome.closed_form = *closed;
   outcome.floors = floors_of(what.collective, unlike);

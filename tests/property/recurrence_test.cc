@@ -85,6 +85,20 @@ TEST(Recurrence, IsTheClosedFormWhereLinksAreAlike) {
   }
 }
 
+// Two kinds of links, each round on one of them; every rank crosses with its own share.
+TEST(Recurrence, OfTwoLevelsIsTheClosedForm) {
+  std::size_t tried = 0;
+  for (WhatIf what : Cases().all(true)) {
+    if (what.algorithm != Algorithm::kHierarchical) continue;
+    what.fabric.rails = 4;
+    const auto outcome = play(what);
+    ASSERT_TRUE(outcome) << text_of(what);
+    EXPECT_NEAR(outcome->time / outcome->closed_form.time(), 1, kEqual) << text_of(what);
+    ++tried;
+  }
+  EXPECT_EQ(tried, 48u);
+}
+
 // Longer by the filling of the pipeline and no more: a chunk for each child and hop.
 TEST(Recurrence, OfChainsAndTreesAddsTheirFilling) {
   for (const WhatIf& what : Cases().all(false)) {

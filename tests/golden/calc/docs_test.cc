@@ -1,5 +1,5 @@
-// docs/calc.md, moe.md and measured/deepep.md show what the program prints: every command in them
-// is run again.
+// docs/calc.md, moe.md, sim.md and measured/deepep.md show what the program prints: every command in
+// them is run again.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -41,6 +41,7 @@ void expect_printed(const std::string& page, std::size_t least) {
 }
 
 TEST(CalcDocs, ShowWhatTheProgramPrints) { expect_printed("calc.md", 8); }
+TEST(CalcDocs, SimShowsWhatTheProgramPrints) { expect_printed("sim.md", 2); }
 TEST(CalcDocs, MoeShowsWhatTheProgramPrints) { expect_printed("moe.md", 3); }
 TEST(CalcDocs, PublishedTablesAreWhatTheProgramPrints) { expect_printed("measured/deepep.md", 1); }
 

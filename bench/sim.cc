@@ -1,0 +1,91 @@
+// What does a what-if cost beside simulators? CPU time of this thread, one core.
+//   bars: closed form < 1 us a point; ring on unlike links: 4,096 ranks < 0.3 s, 16,384 < 4 s, and
+//         < 100 MB; a late rank among 1,024 < 2 s
+// Peers: SimGrid in the same run (bench_sim PATH_OF_simgrid_peer); LogGOPSim and ASTRA-sim as
+// recorded in spec/simulation-timing.md, with SimGrid's 8.4 s for 1,024 ranks there as calibration.
+#include "sim/sim.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+
+#include "bench/child_cost.h"
+#include "bench/cpu_time.h"
+
+namespace comm_probe {
+namespace {
+
+const model::Fabric kFabric{.link = {core::Duration::from_ns(500), core::Bandwidth::from_GBps(50)}};
+constexpr double kGibibyte = 1073741824;
+
+double ring_seconds(int ranks, const std::vector<model::SlowLink>& slow,
+                    const std::vector<core::Duration>& late) {
+  const model::Network network(ranks, kFabric, model::Crossing::kAllRails, slow);
+  return median_ms(3,
+                   [&] {
+                     model::Recurrence clocks(network, late);
+                     const model::Collective what{model::Op::kAllReduce, ranks,
+                                                  core::Bytes::of(kGibibyte)};
+                     if (!model::play(what, {}, network, clocks)) std::exit(1);
+                   }) /
+         1e3;
+}
+
+bool row(const std::string& what, double ours, double bar) {
+  fmt::print("{:52} {:10.3g} s   bar {:6g} s   {}\n", what, ours, bar,
+             ours < bar ? "ok" : "MISSED");
+  return ours < bar;
+}
+
+void beside(const std::string& what, double ours, double peer) {
+  fmt::print("{:52} {:10.3g} s  peer {:6.3g} s   ratio {:.2g}\n", what, ours, peer, ours / peer);
+}
+
+double closed_form_seconds() {
+  constexpr int kPoints = 100000;
+  double sum = 0;
+  const double ms = median_ms(3, [&] {
+    for (int i = 0; i < kPoints; ++i) {
+      const auto ledger = model::price(
+          {model::Op::kAllReduce, 8 + i % 1024, core::Bytes::of(kGibibyte)}, {}, kFabric);
+      sum += ledger->time().in_seconds();
+    }
+  });
+  return sum > 0 ? ms / 1e3 / kPoints : 1;
+}
+
+double peak_megabytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1e3;
+}
+
+}  // namespace
+
+int run(const char* simgrid) {
+  bool ok = true;
+  const std::vector<model::SlowLink> slow = {{17, model::kAnyRank, 0.5}};
+  const double at_4096 = ring_seconds(4096, slow, {});
+  ok &= row("ring, 4,096 ranks, one slow NIC", at_4096, 0.3);
+  ok &= row("ring, 16,384 ranks, one slow NIC", ring_seconds(16384, slow, {}), 4);
+  std::vector<core::Duration> late(1024);
+  late[5] = core::Duration::from_ms(2);
+  ok &= row("ring, 1,024 ranks, one 2 ms late", ring_seconds(1024, {}, late), 2);
+  const double memory = peak_megabytes();
+  fmt::print("{:52} {:10.3g} MB  bar {:6g} MB  {}\n", "peak memory of all of these", memory, 100.0,
+             memory < 100 ? "ok" : "MISSED");
+  ok &= memory < 100;
+  ok &= row("closed form with its reasons, one point", closed_form_seconds(), 1e-6);
+  if (simgrid != nullptr) {
+    const Cost cost = cost_of({simgrid, "ring", "512", "1073741824", "5e-7", "5e10"});
+    beside("ring, 512 ranks; peer: SimGrid here", ring_seconds(512, slow, {}), cost.cpu_s);
+  }
+  beside("ring, 4,096 ranks; peer: LogGOPSim, recorded", at_4096, 44);
+  beside("ring, 4,096 ranks; peer: ASTRA-sim, recorded", at_4096, 81);
+  return ok ? 0 : 1;
+}
+
+}  // namespace comm_probe
+
+int main(int argc, char** argv) { return comm_probe::run(argc > 1 ? argv[1] : nullptr); }
