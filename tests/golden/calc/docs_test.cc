@@ -1,5 +1,5 @@
-// docs/calc.md, moe.md, sim.md and measured/deepep.md show what the program prints: every command in
-// them is run again.
+// docs/calc.md, moe.md, sim.md and measured/deepep.md show what the program prints: every command
+// in them is run again.
 #include <gtest/gtest.h>
 
 #include <fstream>
