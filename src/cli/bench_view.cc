@@ -183,8 +183,8 @@ core::KeyValues scattered_rows(const Run& run) {
                     core::format_duration(posting), plan.pieces, core::format_duration(parts.piece),
                     core::format_duration(parts.contiguous),
                     core::format_bandwidth(plan.total() / parts.contiguous))},
-       {"registration",
-        fmt::format("{} for a pool, once", core::format_duration(parts.registration))}}};
+       {"registration", fmt::format("{} for a pool, once; with an adapter it grows with the pages",
+                                    core::format_duration(parts.registration))}}};
 }
 
 Json scattered_json(const Run& run) {

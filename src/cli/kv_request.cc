@@ -7,6 +7,7 @@
 
 #include "core/finding_table.h"
 #include "core/spelling.h"
+#include "core/units.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -211,6 +212,11 @@ core::Result<KvQuestion> KvRequest::question() {
   if (merge_ < 1 || merge_ > kMostMerge)
     return input_error(fmt::format("--merge {} is outside 1 to {}", merge_, kMostMerge));
   question.tokens = tokens_;
+  constexpr double kMostBytes = 1e15;
+  if (question.bytes().count() > kMostBytes)
+    return input_error(fmt::format("{} tokens of {} are {}, expected less than 1 PB", tokens_,
+                                   question.cache.shape.name,
+                                   core::format_bytes(question.bytes())));
   question.merge = merge_;
   auto move = model::kv_move(question.cache, tp_, decode_tp_.value_or(tp_));
   if (!move) return move.error();

@@ -15,6 +15,7 @@ namespace {
 using core::Json;
 
 constexpr std::uint64_t kLargestConfig = 4 << 20;
+constexpr const char* kExpected = "expected the config.json of a Hugging Face model";
 
 // Reads numbers of one object and keeps the first thing that is wrong.
 class ConfigFields {
@@ -26,8 +27,7 @@ class ConfigFields {
   int number(std::initializer_list<const char*> names, int most) {
     for (const char* name : names)
       if (has(name)) return checked(name, most);
-    fail(fmt::format("no \"{}\"", *names.begin()),
-         "expected the config.json of a Hugging Face model");
+    fail(fmt::format("no \"{}\"", *names.begin()), kExpected);
     return 0;
   }
   int number_or(std::initializer_list<const char*> names, int most, int otherwise) {
@@ -136,31 +136,34 @@ core::Result<ModelConfig> config_of(const Json& document, const std::string& fil
 
 }  // namespace
 
-core::Result<ModelConfig> read_model_config(const std::string& path) {
-  std::error_code ignored;
-  const bool is_folder = std::filesystem::is_directory(path, ignored);
-  const std::string file =
-      is_folder ? (std::filesystem::path(path) / "config.json").string() : path;
-  auto input = core::Input::open(file);
-  if (!input) return input.error();
-  const auto text = input->read_all(kLargestConfig);
+core::Result<ModelConfig> read_model_config(core::Input& input) {
+  const auto text = input.read_all(kLargestConfig);
   if (!text) return text.error();
   Json document;
   try {
     document = Json::parse(*text);
   } catch (const Json::exception& fault) {
     core::Error error =
-        at_file(input->name(), fmt::format("{} is no JSON document", core::describe_content(*text)),
-                "expected the config.json of a Hugging Face model");
+        at_file(input.name(), fmt::format("{} is no JSON document", core::describe_content(*text)),
+                kExpected);
     if (const auto* where = dynamic_cast<const Json::parse_error*>(&fault))
       error.where.offset = where->byte;
     return error;
   }
   if (!document.is_object())
-    return at_file(input->name(),
+    return at_file(input.name(),
                    fmt::format("the JSON document is no object but {}", document.type_name()),
-                   "expected the config.json of a Hugging Face model");
-  return config_of(document, input->name());
+                   kExpected);
+  return config_of(document, input.name());
+}
+
+core::Result<ModelConfig> read_model_config(const std::string& path) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  auto input =
+      core::Input::open(is_folder ? (std::filesystem::path(path) / "config.json").string() : path);
+  if (!input) return input.error();
+  return read_model_config(*input);
 }
 
 }  // namespace comm_probe::serving

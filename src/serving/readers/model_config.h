@@ -14,6 +14,7 @@
 #include <string>
 
 #include "catalog/model_shape.h"
+#include "core/input.h"
 #include "core/result.h"
 
 namespace comm_probe::serving {
@@ -26,6 +27,7 @@ struct ModelConfig {
   int other_layers = 0;
 };
 
+core::Result<ModelConfig> read_model_config(core::Input& input);
 // `path` is the file, or the folder that holds it.
 core::Result<ModelConfig> read_model_config(const std::string& path);
 

@@ -156,6 +156,35 @@ TEST_F(ConfigFolder, HostileFiles) {
   error_of(std::string(5 << 20, ' '));
 }
 
+// Every model of the catalog has a source, and calc takes all of them.
+TEST(CalcKv, TakesEveryModelOfTheCatalog) {
+  const BinaryRun run = run_binary({"machines", "--models", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  const json models = json::parse(run.out)["result"]["models"];
+  EXPECT_GE(models.size(), 14u);
+  for (const json& model : models) {
+    EXPECT_TRUE(model["source"].get<std::string>().starts_with("config.json of ")) << model;
+    EXPECT_GT(result_of({"--model", model["name"], "--tokens", "16"})["bytes_per_request"], 0);
+  }
+  const BinaryRun one = run_binary({"machines", "deepseek-r1"});
+  EXPECT_EQ(one.status, 0) << one;
+  EXPECT_NE(one.out.find("model deepseek-v3: 61 layers of 7168, MLA 512 + 64"), std::string::npos)
+      << one;
+}
+
+TEST(CalcKv, FitsAHundredColumns) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--model", "llama-3-70b", "--tp", "8", "--gpu", "H100", "--nic", "NDR"},
+           {"--model", "deepseek-v3", "--tp", "4", "--decode-tp", "8", "--nic", "NDR"},
+           {"--model", "gpt-oss-120b", "--tp", "16"}}) {
+    std::vector<std::string> all = {"calc", "kv"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const BinaryRun run = run_binary(all);
+    EXPECT_EQ(run.status, 0) << run;
+    for (const std::string& line : lines_of(run.out)) EXPECT_LE(line.size(), 100u) << line;
+  }
+}
+
 TEST(CalcKv, SaysWhatIsWrong) {
   const auto error = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"calc", "kv"});
@@ -183,6 +212,9 @@ TEST(CalcKv, SaysWhatIsWrong) {
   error({"--model", "llama-3-70b", "--nic", "NDR", "--prefill-rate", "0"});
   error({"--layers", "-1", "--kv-heads", "8", "--head-dim", "128"});
   error({"--layers", "1", "--kv-heads", "99999999", "--head-dim", "128"});
+  EXPECT_NE(error({"--layers", "10000", "--kv-heads", "1048576", "--head-dim", "1048576"})
+                .find("expected less than 1 PB"),
+            std::string::npos);
 }
 
 }  // namespace
