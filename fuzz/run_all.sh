@@ -15,6 +15,7 @@ seeds() { # the folders of real inputs for a target
     flight_recorder_fuzz) echo "$shared/field/flight-recorder/nvrx_gpu_error_1st $shared/hang/01_size_mismatch/pickle $shared/hang/16_ring_wrap_truncated_file/json $shared/hang/15_gpu_error_only_active/pickle" ;;
     job_lines_fuzz) echo "$shared/field/logs $shared/hang/01_size_mismatch/log $shared/hang/07_rank_exited_no_dump/log $shared/h200/logs" ;;
     kineto_fuzz) echo "$shared/h200/traces/ok" ;; # longer than -max_len: their beginnings
+    deepep_fuzz) echo "$shared/field/perftest" ;;
     trace_across_fuzz) echo "$shared/trace/public/inspector" ;;
     trace_killers_fuzz) echo "$root/fuzz/seeds/kineto_fuzz" ;;
     debug_log_fuzz) echo "$shared/field/logs $shared/h200/logs $shared/h200/logs/tuning" ;;

@@ -153,6 +153,8 @@ core::KeyValues circumstances(const RoutedRequest& request, const RoutedPlan& pl
                     "values wrong",
                     scheme_name(row.scheme), row.check.picks, row.check.missing, row.check.twice,
                     row.check.wrong));
+  if (run.moves_only)
+    pairs.rows.emplace_back("timed", "the exchanges alone; packing and adding up is on the host");
   if (run.even.dispatch.all.count() > 0)
     pairs.rows.emplace_back("a stage", cost_text(measure::routed_cost(run.empty, run.even)));
   return pairs;
@@ -196,6 +198,9 @@ core::Result<RoutedPlan> RoutedRequest::plan(const measure::Plan& plan) {
   if (plan.op != model::Op::kAllToAll)
     return input_error(fmt::format("--routing belongs to all_to_all, not {}", op_name(plan.op)),
                        "bench all_to_all --routing FILE");
+  if (plan.shares_one_gpu)
+    return input_error("--routing and --one-gpu-ranks do not go together",
+                       "a routing needs a GPU per rank; --backend local needs none");
   if (plan.algorithm)
     return input_error("--routing and --algo do not go together",
                        "a routing is sent flat and with dedup");

@@ -107,6 +107,28 @@ RankRouted measure_case(const RoutedPlan& plan, const RoutedCase& one, RoutedTra
   return result;
 }
 
+void note_case(std::size_t at, const RankRouted& seen, RoutedRecord& record) {
+  std::copy(seen.samples.begin(), seen.samples.end(), record.samples[at]);
+  const RoutedCheck& check = seen.check;
+  const std::uint64_t counts[4] = {check.picks, check.missing, check.twice, check.wrong};
+  std::copy(counts, counts + 4, record.check[at]);
+  record.finished.store(static_cast<std::uint32_t>(at + 1), std::memory_order_release);
+}
+
+std::vector<std::vector<RankRouted>> noted_cases(const RoutedPlan& plan,
+                                                 const std::vector<const RoutedRecord*>& records) {
+  std::uint32_t finished = kRoutedCases;
+  for (const RoutedRecord* record : records) finished = std::min(finished, record->finished.load());
+  std::vector<std::vector<RankRouted>> by_case(finished);
+  for (std::size_t at = 0; at < finished; ++at)
+    for (const RoutedRecord* record : records) {
+      const std::uint64_t* counts = record->check[at];
+      by_case[at].push_back({{record->samples[at], record->samples[at] + plan.blocks},
+                             {counts[0], counts[1], counts[2], counts[3]}});
+    }
+  return by_case;
+}
+
 void take_rows(const RoutedPlan& plan, const RoutedCases& cases,
                const std::vector<std::vector<RankRouted>>& by_case, RoutedRun& run) {
   RoutedCost cost;

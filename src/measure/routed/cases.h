@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -37,6 +38,17 @@ struct RankRouted {
 // `finished` is called after every block.
 RankRouted measure_case(const RoutedPlan& plan, const RoutedCase& one, RoutedTransport& transport,
                         const std::function<void()>& finished);
+
+// The same where another process reads it, in shared memory.
+struct RoutedRecord {
+  std::atomic<std::uint32_t> finished;  // cases
+  std::uint64_t check[kRoutedCases][4];
+  RoutedSample samples[kRoutedCases][kMostRoutedBlocks];
+};
+void note_case(std::size_t at, const RankRouted& seen, RoutedRecord& record);
+// By case, those that all ranks have finished; `records` by rank.
+std::vector<std::vector<RankRouted>> noted_cases(const RoutedPlan& plan,
+                                                 const std::vector<const RoutedRecord*>& records);
 
 // The rows of those that were finished, in order, into `run`.
 void take_rows(const RoutedPlan& plan, const RoutedCases& cases,

@@ -66,6 +66,7 @@ struct RoutedRun {
   std::vector<RoutedRow> rows = {};  // flat, dedup
   RoutedRow empty = {};              // nothing to send: alpha of a stage
   RoutedRow even = {};               // flat, without limit
+  bool moves_only = false;           // packing and adding up happened on the host, not timed
   bool is_limited = false;           // the rate between nodes was kept to `nic`
   std::optional<RankDeath> died = {};
   int interrupted_by = 0;

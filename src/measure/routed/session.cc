@@ -267,7 +267,7 @@ RoutedSample RoutedSession::run_once(NicLimit limit, RoutedCheck& found) {
     pass_on();
     exchange(1, limit);
   }
-  sample.dispatch = now_seconds() - start;
+  sample.dispatch = transport_.moved_seconds().value_or(now_seconds() - start);
   answer();
   transport_.barrier();
   start = now_seconds();
@@ -278,7 +278,7 @@ RoutedSample RoutedSession::run_once(NicLimit limit, RoutedCheck& found) {
   }
   const int last = 2 * dispatch_stages() - 1;
   take(transport_.receive_buffer(last), stage(last).received_by(transport_.rank()));
-  sample.combine = now_seconds() - start;
+  sample.combine = transport_.moved_seconds().value_or(now_seconds() - start);
   check(found);
   return sample;
 }

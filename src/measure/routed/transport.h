@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "measure/routed/stages.h"
 
@@ -21,6 +22,9 @@ class RoutedTransport {
   // place of the stage in its scheme, 0 to 3.
   virtual std::byte* send_buffer(int slot) = 0;
   virtual std::byte* receive_buffer(int slot) = 0;
+  // Seconds that the exchanges since the last call took, where those alone are measured (packing
+  // happens elsewhere than it would in earnest); nothing: everything counts.
+  virtual std::optional<double> moved_seconds() { return std::nullopt; }
   // Returns when everything for this rank has come and everything of it may be written again. All
   // ranks call it.
   virtual void exchange(const StageBytes& stage, int slot, NicLimit limit) = 0;

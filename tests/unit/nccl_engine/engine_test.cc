@@ -193,5 +193,39 @@ TEST(NcclEngine, TheLogIsKeptWhereAskedAndElseGone) {
   EXPECT_THAT(run.out, HasSubstr("ring/ll, 2 channels"));
 }
 
+const std::vector<std::string> kRouted = {
+    "all_to_all", "--routing", "zipf:1.2", "--ranks", "4", "--ranks-per-node",
+    "2",          "--tokens",  "16",       "--topk",  "4", "--experts",
+    "32",         "--hidden",  "256",      "-n",      "2"};
+
+TEST(NcclEngine, ARoutingComesBackWhole) {
+  std::vector<std::string> arguments = kRouted;
+  arguments.push_back("--json");
+  const BinaryRun run = bench(arguments, {{"FAKE_CUDA_DEVICES", "4"}});
+  ASSERT_EQ(run.status, 0) << run;
+  const json result = json::parse(run.out)["result"];
+  ASSERT_EQ(result["rows"].size(), 2u) << run;
+  for (const json& row : result["rows"]) {
+    EXPECT_EQ(row["picks_returned"], 2 * 4 * 16 * 4) << run;
+    EXPECT_EQ(row["picks_missing"], 0) << run;
+    EXPECT_EQ(row["tokens_twice"], 0) << run;
+    EXPECT_EQ(row["wrong"], 0) << run;
+  }
+}
+
+TEST(NcclEngine, ARoutingThatCannotBeSentIsOneLine) {
+  const auto refused = [](std::vector<std::string> more, const char* devices) {
+    std::vector<std::string> arguments = kRouted;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const BinaryRun run = bench(arguments, {{"FAKE_CUDA_DEVICES", devices}});
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run;
+    return run;
+  };
+  EXPECT_THAT(refused({}, "2").err, HasSubstr("4 ranks need 4 GPUs, and CUDA shows 2"));
+  EXPECT_EQ(refused({}, "2").status, 3);
+  EXPECT_EQ(refused({"--nic", "1GB/s"}, "4").status, 2);
+  EXPECT_THAT(refused({"--one-gpu-ranks", "4"}, "4").err, HasSubstr("--one-gpu-ranks"));
+}
+
 }  // namespace
 }  // namespace comm_probe::test

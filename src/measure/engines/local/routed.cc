@@ -33,20 +33,13 @@ struct Nic {
   TokenBucket in;
 };
 
-// What one rank writes of its samples, read by the parent.
-struct SharedSamples {
-  std::atomic<std::uint32_t> finished;  // cases
-  std::uint64_t check[kRoutedCases][4];
-  RoutedSample samples[kRoutedCases][kMostRoutedBlocks];
-};
-
 // Where everything lies in the shared memory: NICs, samples, then the receive buffers of all ranks.
 class RoutedMemory {
  public:
   static core::Result<RoutedMemory> make(const RoutedCases& cases, int ranks) {
     std::vector<std::array<std::size_t, 4>> at;
     std::size_t end =
-        whole_pages(static_cast<std::size_t>(ranks) * (sizeof(Nic) + sizeof(SharedSamples)));
+        whole_pages(static_cast<std::size_t>(ranks) * (sizeof(Nic) + sizeof(RoutedRecord)));
     for (int rank = 0; rank < ranks; ++rank) {
       const SlotBytes bytes = slot_bytes(cases, rank);
       at.emplace_back();
@@ -62,8 +55,8 @@ class RoutedMemory {
   Nic& nic(int rank) const {
     return reinterpret_cast<Nic*>(memory_.data())[static_cast<std::size_t>(rank)];
   }
-  SharedSamples& samples(int rank) const {
-    return reinterpret_cast<SharedSamples*>(
+  RoutedRecord& record(int rank) const {
+    return reinterpret_cast<RoutedRecord*>(
         memory_.data() + at_.size() * sizeof(Nic))[static_cast<std::size_t>(rank)];
   }
   std::byte* receive(int rank, int slot) const {
@@ -189,30 +182,14 @@ void run_rank(const RoutedPlan& plan, const RoutedCases& cases, const CommMemory
   }
   Comm comm(comm_memory, rank, local_cores());
   LocalTransport transport(plan, memory, comm, std::move(send));
-  SharedSamples& shared = memory.samples(rank);
-  for (std::size_t at = 0; at < cases.size(); ++at) {
-    const RankRouted seen = measure_case(plan, cases[at], transport, [] {});
-    std::copy(seen.samples.begin(), seen.samples.end(), shared.samples[at]);
-    const RoutedCheck& check = seen.check;
-    const std::uint64_t counts[4] = {check.picks, check.missing, check.twice, check.wrong};
-    std::copy(counts, counts + 4, shared.check[at]);
-    shared.finished.store(static_cast<std::uint32_t>(at + 1), std::memory_order_release);
-  }
+  for (std::size_t at = 0; at < cases.size(); ++at)
+    note_case(at, measure_case(plan, cases[at], transport, [] {}), memory.record(rank));
 }
 
-std::vector<std::vector<RankRouted>> collected(const RoutedPlan& plan, const RoutedMemory& memory) {
-  std::uint32_t finished = kRoutedCases;
-  for (int rank = 0; rank < plan.shape.ranks; ++rank)
-    finished = std::min(finished, memory.samples(rank).finished.load());
-  std::vector<std::vector<RankRouted>> by_case(finished);
-  for (std::size_t at = 0; at < finished; ++at)
-    for (int rank = 0; rank < plan.shape.ranks; ++rank) {
-      const SharedSamples& shared = memory.samples(rank);
-      const std::uint64_t* counts = shared.check[at];
-      by_case[at].push_back({{shared.samples[at], shared.samples[at] + plan.blocks},
-                             {counts[0], counts[1], counts[2], counts[3]}});
-    }
-  return by_case;
+std::vector<const RoutedRecord*> records_of(const RoutedPlan& plan, const RoutedMemory& memory) {
+  std::vector<const RoutedRecord*> records;
+  for (int rank = 0; rank < plan.shape.ranks; ++rank) records.push_back(&memory.record(rank));
+  return records;
 }
 
 std::optional<core::Error> refuse(const RoutedPlan& plan, const RoutedCases& cases) {
@@ -252,7 +229,7 @@ core::Result<RoutedRun> run_local_routed(const RoutedPlan& plan, const Progress&
   run.context.cores = local_cores();
   run.interrupted_by = ended.interrupted_by;
   if (ended.died) run.died = local::death_of(ended);
-  take_rows(plan, cases, local::collected(plan, *memory), run);
+  take_rows(plan, cases, noted_cases(plan, local::records_of(plan, *memory)), run);
   return run;
 }
 

@@ -9,6 +9,7 @@
 #include "measure/engines/local/processes.h"
 #include "measure/engines/nccl/outcome.h"
 #include "measure/engines/nccl/rank_process.h"
+#include "measure/engines/nccl/routed.h"
 
 namespace comm_probe::measure::nccl {
 namespace {
@@ -159,7 +160,8 @@ Engine engine() {
       no_algorithms,
       check,
       run,
-      {.graph = true, .registration = true, .one_gpu_ranks = true, .keep = true, .timeout = true}};
+      {.graph = true, .registration = true, .one_gpu_ranks = true, .keep = true, .timeout = true},
+      run_routed};
 }
 
 }  // namespace comm_probe::measure::nccl
