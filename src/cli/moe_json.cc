@@ -111,7 +111,9 @@ Json deepep_json(const model::MoeLayer& layer) {
             {"buffer_bytes", core::json_bytes(model::low_latency_buffer(layer))},
             {"queue_pairs_per_peer", layer.experts / layer.ranks()},
             {"fits_queue_depth", model::fits_queue(layer.tokens)}}},
-          {"settings", settings}};
+          {"settings", settings},
+          {"basis", basis_name(core::Basis::kRead)},
+          {"source", "DeepEP docs/legacy.md, csrc/legacy/config.hpp"}};
 }
 
 Json layer_json(const MoeQuestion& question) {

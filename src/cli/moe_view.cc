@@ -266,7 +266,7 @@ std::vector<core::Block> moe_blocks(const MoeLedger& ledger) {
   blocks.emplace_back(messages(ledger));
   blocks.emplace_back(core::Heading{"What frameworks send"});
   blocks.emplace_back(stacks_table(ledger));
-  blocks.emplace_back(core::Heading{"DeepEP"});
+  blocks.emplace_back(core::Heading{"DeepEP V1 (read: its docs/legacy.md and config.hpp)"});
   blocks.emplace_back(deepep(ledger.question.layer));
   return blocks;
 }
