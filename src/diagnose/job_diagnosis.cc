@@ -148,6 +148,30 @@ void name_possible(const Finding& cause, Finding& effect) {
   if (effect.summary.find(text) == std::string::npos) effect.summary += text;
 }
 
+void explain(const JobFacts& facts, Weighed& cause, Weighed& effect) {
+  if (!is_weighty(effect.finding)) return;
+  const Fit fit = fit_of(facts, cause.finding, effect.finding);
+  if (fit == Fit::kPossible) name_possible(cause.finding, effect.finding);
+  if (fit < Fit::kLikely) return;
+  if (fit == Fit::kLikely)
+    cause.finding.confidence = std::max(cause.finding.confidence, core::Confidence::kLikely);
+  cause.severity = std::min(cause.severity, effect.severity);
+  if (cause.finding.confidence == core::Confidence::kPossible)
+    cause.finding.confidence = core::Confidence::kLikely;
+  if (!effect.is_explained)
+    effect.finding.summary += fmt::format(" (explained by {})", cause.finding.id);
+  effect.is_explained = true;
+}
+
+// The gap itself is explained by what accounts for half of it or more.
+bool accounts_for(const Finding& cause, const Finding& effect) {
+  if (effect.id != "job.gap" || !effect.expected || !effect.observed || !cause.explains)
+    return false;
+  const bool is_said = effect.summary.find("(explained by") != std::string::npos;
+  return !is_said && is_weighty(cause) && cause.explains->unit == "GB/s" &&
+         cause.explains->value >= 0.5 * (effect.expected->value - effect.observed->value);
+}
+
 std::vector<Weighed> weigh(const JobFacts& facts, std::vector<Finding> findings, JobTree leading) {
   std::vector<Weighed> weighed;
   for (Finding& finding : findings) {
@@ -158,22 +182,14 @@ std::vector<Weighed> weigh(const JobFacts& facts, std::vector<Finding> findings,
   for (const Explanation& link : kExplanations)
     for (Weighed& cause : weighed) {
       if (!takes(link.cause, cause.finding.id) || !is_weighty(cause.finding)) continue;
-      for (Weighed& effect : weighed) {
-        if (&effect == &cause || !takes(link.effect, effect.finding.id)) continue;
-        if (!is_weighty(effect.finding)) continue;
-        const Fit fit = fit_of(facts, cause.finding, effect.finding);
-        if (fit == Fit::kPossible) name_possible(cause.finding, effect.finding);
-        if (fit < Fit::kLikely) continue;
-        if (fit == Fit::kLikely)
-          cause.finding.confidence = std::max(cause.finding.confidence, core::Confidence::kLikely);
-        cause.severity = std::min(cause.severity, effect.severity);
-        if (cause.finding.confidence == core::Confidence::kPossible)
-          cause.finding.confidence = core::Confidence::kLikely;
-        if (!effect.is_explained)
-          effect.finding.summary += fmt::format(" (explained by {})", cause.finding.id);
-        effect.is_explained = true;
-      }
+      for (Weighed& effect : weighed)
+        if (&effect != &cause && takes(link.effect, effect.finding.id))
+          explain(facts, cause, effect);
     }
+  for (Weighed& cause : weighed)
+    for (Weighed& effect : weighed)
+      if (&effect != &cause && accounts_for(cause.finding, effect.finding))
+        explain(facts, cause, effect);
   return weighed;
 }
 

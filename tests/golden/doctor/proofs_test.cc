@@ -228,5 +228,34 @@ TEST_F(Proofs, PortsOfThePileAreAReference) {
   EXPECT_FALSE(has_id(document["findings"], "job.gap")) << document["findings"].dump(1);
 }
 
+// ------------------------------------------------------------------------------------- gaps
+std::string eight_ports(int rate_of_last) {
+  std::string text;
+  for (int port = 0; port < 8; ++port)
+    text += "CA 'mlx5_" + std::to_string(port) +
+            "'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n"
+            "\t\tPhysical state: LinkUp\n\t\tRate: " +
+            std::to_string(port == 7 ? rate_of_last : 400) + "\n\t\tLink layer: InfiniBand\n";
+  return text;
+}
+
+// Data is shared evenly over the rails: one at a quarter of the rate leaves a quarter of it all. A
+// port that accounts for the gap explains it; one that is not slow enough does not.
+TEST_F(Proofs, ASlowRailExplainsTheGap) {
+  put("p/node01/ibstat.txt", eight_ports(400));
+  put("p/node02/ibstat.txt", eight_ports(100));
+  put("p/table.txt", table(16, 2, 85));
+  const json slow = told({folder() + "/p"});
+  EXPECT_EQ(slow["findings"][0]["id"], "topo.port-slow") << slow["findings"].dump(1);
+  EXPECT_THAT(slow["findings"][0]["evidence"][0]["text"].get<std::string>(),
+              HasSubstr("mlx5_7 100 Gb/s"));
+  EXPECT_THAT(named(slow, "job.gap")["summary"].get<std::string>(),
+              HasSubstr("explained by topo.port-slow"));
+  put("p/node02/ibstat.txt", eight_ports(200));  // a half of it all would be left
+  put("p/table.txt", table(16, 2, 20));
+  EXPECT_THAT(named(told({folder() + "/p"}), "job.gap")["summary"].get<std::string>(),
+              Not(HasSubstr("explained by topo.port-slow")));
+}
+
 }  // namespace
 }  // namespace comm_probe::test
