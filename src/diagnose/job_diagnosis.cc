@@ -163,13 +163,15 @@ void explain(const JobFacts& facts, Weighed& cause, Weighed& effect) {
   effect.is_explained = true;
 }
 
-// The gap itself is explained by what accounts for half of it or more.
+// The gap itself is explained by what accounts for nearly all of it.
+constexpr double kNearlyAll = 0.75;
+
 bool accounts_for(const Finding& cause, const Finding& effect) {
   if (effect.id != "job.gap" || !effect.expected || !effect.observed || !cause.explains)
     return false;
   const bool is_said = effect.summary.find("(explained by") != std::string::npos;
   return !is_said && is_weighty(cause) && cause.explains->unit == "GB/s" &&
-         cause.explains->value >= 0.5 * (effect.expected->value - effect.observed->value);
+         cause.explains->value >= kNearlyAll * (effect.expected->value - effect.observed->value);
 }
 
 std::vector<Weighed> weigh(const JobFacts& facts, std::vector<Finding> findings, JobTree leading) {
