@@ -22,12 +22,13 @@ constexpr std::array kTerms = {
         "vLLM 0.23: NCCL_SYMM_MEM, QUICK_REDUCE, FLASHINFER, CUSTOM, SYMM_MEM, PYNCCL",
         "golden G7-13",
         "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
-    TermEntry{"MLA",
-              "Multi-head latent attention: the cache holds one vector per token and layer for all "
-              "heads together, so it is small, but tensor parallelism cannot split it: every rank "
-              "holds, and gets, all of it.",
-              "DeepSeek-V3: 576 values per token and layer, 68.6 KiB per token", "its config.json",
-              "comm-probe calc kv --model deepseek-v3 --tp 8 --nic NDR"},
+    TermEntry{
+        "MLA",
+        "Multi-head latent attention: the cache holds one vector per token and layer for all "
+        "heads together, so it is small. Tensor parallelism cannot split it: every rank holds, "
+        "and gets, all of it.",
+        "DeepSeek-V3: 576 values per token and layer, 68.6 KiB per token", "its config.json",
+        "comm-probe calc kv --model deepseek-v3 --tp 8 --nic NDR"},
     TermEntry{"KV descriptor",
               "One contiguous piece of a KV transfer that the CPU hands to the NIC: a block of one "
               "layer, K and V apart. Below 64 KiB each, handing over takes longer than moving, "
