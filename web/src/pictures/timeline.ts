@@ -303,7 +303,7 @@ class Timeline {
     place.addEventListener("scroll", () => this.redraw());
     place.addEventListener("keydown", event => this.key(event));
     new ResizeObserver(() => this.redraw()).observe(place);
-    onTheme(() => this.redraw());
+    onTheme(() => this.draw());  // at once: paper does not wait for the next frame
   }
   private key(event: KeyboardEvent): void {
     const by = (this.to - this.from) / 5;
