@@ -25,7 +25,7 @@ export interface Chart {
   sizes?: Mark[];
 }
 
-const COLORS = ["blue", "orange", "teal", "purple", "red", "yellow", "grey"];
+const COLORS = ["c0", "c1", "c2", "c3", "c4", "c5"];  // told apart by everybody; then dashes
 export const lineColor = (index: number): string => COLORS[index % COLORS.length];
 export const lineDash = (index: number): number[] => [[], [8, 4], [2, 3], [10, 3, 2, 3]][Math.floor(index / COLORS.length) % 4];
 

@@ -13,7 +13,7 @@ function figure(name: string, value: Fields): Child {
   const size = number(value, "value");
   if (size === null) return null;
   const basis = [text(value, "basis"), text(value, "source")].filter(Boolean).join(": ");
-  return [h("dt", {}, name),
+  return [h("dt", { class: name }, name),
           h("dd", {}, h("b", {}, inUnit(size, text(value, "unit"))), " ",
             h("span", { class: "soft" }, basis && `(${basis})`))];
 }

@@ -57,11 +57,12 @@ function predicted(rows: Fields[], value: Value): [number, number][] {
   return points;
 }
 
-// What `nccl choose` did not take, size by size.
+// Every algorithm and protocol that `nccl choose` compared, size by size.
 function candidates(rows: Fields[], value: Value): Line[] {
   const lines = new Map<string, [number, number][]>();
+  // what is taken stands on the line of its own algorithm as well
   for (const row of rows)
-    for (const one of list(row, "candidates")) {
+    for (const one of list(row, "candidates").length > 0 ? [row, ...list(row, "candidates")] : []) {
       const time = number(one, "time_us"), taken = number(row, "time_us"), busbw = number(row, "busbw_GBps");
       if (time === null || time <= 0 || taken === null || busbw === null) continue;
       const name = `${text(one, "algorithm")} ${text(one, "protocol")}`;
@@ -91,14 +92,14 @@ function linesOf(curves: Curve[], value: Value): Line[] {
       lines.push({ name: isAlone && inside.length > 0 ? "measured, out of place" : name, points: outside,
                    color: lineColor(index), dash: lineDash(index), isShown });
     if (inside.length > 0 && (isAlone || outside.length === 0))
-      lines.push({ name: "measured, in place", points: inside, color: isAlone ? "teal" : lineColor(index),
+      lines.push({ name: "measured, in place", points: inside, color: isAlone ? "c2" : lineColor(index),
                    dash: [3, 3], isShown: outside.length === 0 });
     if (!isAlone) return;
     const ours = predicted(curve.rows, value);
-    if (ours.length > 0) lines.push({ name: "predicted", points: ours, color: "orange", dash: [7, 5] });
+    if (ours.length > 0) lines.push({ name: "predicted", points: ours, color: "c1", dash: [7, 5] });
     const model = modelPoints(curve, value);
     lines.push(...candidates(curve.rows, value));
-    if (model.length > 0) lines.push({ name: "NCCL's model", points: model, color: "purple", dash: [7, 4], isPoints: curve.model.length === 0 });
+    if (model.length > 0) lines.push({ name: "NCCL's model", points: model, color: "c3", dash: [7, 4], isPoints: curve.model.length === 0 });
   });
   return lines;
 }
@@ -106,13 +107,13 @@ function linesOf(curves: Curve[], value: Value): Line[] {
 function marksOf(facts: Fields, value: Value): Pick<Chart, "band" | "levels" | "sizes"> {
   const sizes: Mark[] = [];
   const knee = number(facts, "fit", "knee_bytes");
-  if (knee !== null && knee > 0) sizes.push({ at: knee, name: `knee ${bytes(knee)}`, color: "red" });
+  if (knee !== null && knee > 0) sizes.push({ at: knee, name: `knee ${bytes(knee)}`, color: "c4" });
   const ninety = number(facts, "plateau", "measured90_bytes");
-  if (ninety !== null) sizes.push({ at: ninety, name: `90 % of the peak from ${bytes(ninety)}`, color: "grey" });
+  if (ninety !== null) sizes.push({ at: ninety, name: `90 % of the peak from ${bytes(ninety)}`, color: "soft" });
   if (value === "time") return { sizes };
   const levels: Mark[] = [];
   const plateau = number(facts, "plateau", "busbw_GBps") ?? number(facts, "fit", "plateau_busbw_GBps");
-  if (plateau !== null) levels.push({ at: plateau, name: `plateau ${bandwidth(plateau)}`, color: "blue" });
+  if (plateau !== null) levels.push({ at: plateau, name: `plateau ${bandwidth(plateau)}`, color: "c0" });
   const low = number(facts, "reference", "low_GBps");
   const high = number(facts, "reference", "high_GBps");
   const band = low !== null && high !== null

@@ -5,7 +5,7 @@ import { Fields, fields, isFields, list, number, text } from "../json";
 
 const PARTS: [string, string, (total: Fields) => number][] = [
   ["compute", "blue", total => value(total, "comp_ns") - value(total, "overlap_ns")],
-  ["communication behind compute", "teal", total => value(total, "overlap_ns")],
+  ["communication behind compute", "hidden", total => value(total, "overlap_ns")],
   ["exposed communication", "red", total => value(total, "exposed_comm_ns")],
   ["copies", "yellow", total => value(total, "exposed_mem_ns")],
   ["idle", "idle", total => value(total, "idle_ns")],

@@ -15,7 +15,7 @@ interface Row {
 
 const IDLE = 0, EXPOSED = 3;
 const STATES = ["idle", "compute", "communication behind compute", "exposed communication", "copies"];
-const PAINTS = ["idle", "blue", "teal", "red", "yellow"];
+const PAINTS = ["idle", "blue", "hidden", "red", "yellow"];
 const ORDER = [1, 2, 4, 0, 3];  // from the bottom of a row; exposed communication on top
 const TOP = 36;
 const LEAST_SPAN = 50;  // ns
