@@ -1,5 +1,5 @@
 // The page: reads the document that comm-probe embedded, shows it, or says why it cannot.
-import { Child, append, h } from "./dom";
+import { Child, append, clean, h } from "./dom";
 import { findings } from "./findings";
 import { count } from "./format";
 import { Fields, Json, fields, isFields, list, text } from "./json";
@@ -75,8 +75,8 @@ function start(): void {
     return;
   }
   const envelope = fields(content);
-  document.title = text(envelope, "verdict")
-    ? `${text(envelope, "command")}: ${text(envelope, "verdict").slice(0, 80)}` : nameOf(envelope);
+  document.title = clean(text(envelope, "verdict")
+    ? `${text(envelope, "command")}: ${text(envelope, "verdict").slice(0, 80)}` : nameOf(envelope));
   append(root, page(envelope));
   prepareForPrint();
 }

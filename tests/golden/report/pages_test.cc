@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "report/page.h"
@@ -75,6 +77,71 @@ INSTANTIATE_TEST_SUITE_P(
         PageCase{"doctor", {"doctor", (kSource / "examples/two-nodes-slow").string()}},
         PageCase{"explain", {"explain", "busbw"}}),
     [](const auto& info) { return info.param.name; });
+
+json pictures_of(Words words) {
+  const fs::path page = file_of("pictures.html");
+  words.insert(words.end(), {"-q", "--html", page.string()});
+  const BinaryRun run = run_binary(words);
+  EXPECT_LT(run.status, 2) << run;
+  const json inside = document_in(page);
+  return inside.is_object() ? inside.value("pictures", json::object()) : json();
+}
+
+// The dumps of a real job of 8 ranks: rank 6 died and left none, rank 7 waits for it in their group
+// (tests/inputs/h200x2/hang/dead/truth.json).
+TEST(Pictures, HangShowsHowFarEachRankHasCome) {
+  const json pictures = pictures_of({"hang", input("h200x2/hang/dead")});
+  EXPECT_EQ(pictures.at("missing"), json({6}));
+  const json& groups = pictures.at("groups");
+  const auto tp = std::find_if(groups.begin(), groups.end(), [](const json& group) {
+    return group["ranks"] == json({6, 7});
+  });
+  ASSERT_NE(tp, groups.end());
+  ASSERT_EQ(tp->at("standings").size(), 1U) << *tp;
+  EXPECT_EQ(tp->at("standings")[0].at("ranks"), json({7}));
+  EXPECT_EQ(tp->at("standings")[0].at("open"), 1);
+  const json& waits = pictures.at("waits");
+  const auto of_seven = std::find_if(waits.begin(), waits.end(),
+                                     [](const json& line) { return line["ranks"] == json({7}); });
+  ASSERT_NE(of_seven, waits.end()) << waits;
+  EXPECT_EQ(of_seven->at("not_known"), json({6}));
+}
+
+// What the page draws as NCCL's model is what the document says of it at the peak.
+TEST(Pictures, CurveHasThePredictionOfEverySize) {
+  const fs::path page = file_of("curve.html");
+  const BinaryRun run = run_binary({"curve", input("h200x2/all_reduce.txt"), "--machine",
+                                    "dgx-h200", "--json", "--html", page.string()});
+  ASSERT_LT(run.status, 2) << run;
+  const json curve = json::parse(run.out).at("result").at("curves")[0];
+  const json predicted = document_in(page).at("pictures").at("predicted")[0];
+  if (curve.at("nccl_model").is_null()) {
+    EXPECT_TRUE(predicted.is_null());
+    return;
+  }
+  std::set<std::uint64_t> sizes;
+  for (const json& row : curve.at("rows")) sizes.insert(row.at("bytes").get<std::uint64_t>());
+  EXPECT_EQ(predicted.size(), sizes.size());
+  const json& plateau = curve.at("nccl_model").at("plateau");
+  EXPECT_TRUE(std::find(predicted.begin(), predicted.end(), plateau) != predicted.end()) << plateau;
+}
+
+// doctor shows what the commands of its areas would show.
+TEST(Pictures, DoctorHasThoseOfItsPile) {
+  const auto keys = [](const json& pictures) {
+    std::set<std::string> names;
+    for (const auto& [name, value] : pictures.items()) names.insert(name);
+    return names;
+  };
+  const auto example = [](const char* name) { return (kSource / "examples" / name).string(); };
+  EXPECT_EQ(keys(pictures_of({"doctor", example("two-nodes-slow")})),
+            (std::set<std::string>{"curves", "machines"}));
+  EXPECT_EQ(keys(pictures_of({"doctor", example("hang-step-3000")})),
+            (std::set<std::string>{"groups", "missing", "waits"}));
+  const json traced = pictures_of({"doctor", example("comm-40-percent")});
+  EXPECT_EQ(keys(traced), (std::set<std::string>{"curves", "timeline"}));
+  EXPECT_EQ(traced.at("timeline").at("rows").size(), 4U);
+}
 
 TEST(Html, RefusesWhatCannotBeWritten) {
   for (const std::string& file :
