@@ -4,6 +4,7 @@ import { findings } from "./findings";
 import { count } from "./format";
 import { Fields, Json, fields, isFields, list, text } from "./json";
 import { pictures } from "./pictures";
+import { curvesTogether } from "./pictures/curves";
 import { everything } from "./tables";
 import { prepareForPrint, themeButton } from "./theme";
 import { STANDING_WORDS, inputs, notes, standing, verdictCard } from "./verdict";
@@ -45,6 +46,7 @@ function overview(documents: Fields[]): Child {
 
 function joined(documents: Fields[]): Child {
   return [h("section", {}, h("h2", {}, `${count(documents.length, "result")} on one page`), overview(documents)),
+          guarded("the curves", () => curvesTogether(documents)),
           documents.map((document, index) =>
             h("article", { id: `d${index}` },
               h("h2", {}, nameOf(document), " ", h("span", { class: "soft" }, text(document, "file"))),

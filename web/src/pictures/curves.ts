@@ -141,9 +141,7 @@ function caption(curve: Curve): Child {
   return said.length > 0 && h("figcaption", {}, said.join("; "));
 }
 
-export function curves(document: Fields): Child {
-  const all = curvesOf(document);
-  if (all.length === 0) return null;
+function section(all: Curve[], title: string): Child {
   const place = h("div", {});
   const buttons = new Map<Value, HTMLElement>();
   const show = (value: Value) => {
@@ -152,9 +150,20 @@ export function curves(document: Fields): Child {
   };
   for (const value of ["busbw", "time"] as const) buttons.set(value, h("button", { click: () => show(value) }, value));
   show("busbw");
-  return h("section", { class: "curves" }, h("h3", {}, "Bandwidth over the size of the message"),
+  return h("section", { class: "curves" }, h("h3", {}, title),
     h("p", { class: "tools" }, [...buttons.values()]), place,
     all.length === 1 ? caption(all[0])
       : h("figcaption", {}, all.length > MOST_SHOWN
           ? `${MOST_SHOWN} of ${all.length} curves are shown at first; the boxes choose` : "the boxes choose what is shown"));
+}
+
+export function curves(document: Fields): Child {
+  const all = curvesOf(document);
+  return all.length > 0 && section(all, "Bandwidth over the size of the message");
+}
+
+// The curves of several results in one picture, where more than one has any.
+export function curvesTogether(documents: Fields[]): Child {
+  const each = documents.map(curvesOf).filter(all => all.length > 0);
+  return each.length > 1 && section(each.flat(), "All curves over the size of the message");
 }
