@@ -1,13 +1,13 @@
 // Rank x group: how far each rank has come in each communicator. Ranks that stand alike in all groups
 // share a row, so that a thousand ranks are a few rows.
-import { Child, h, s } from "../dom";
+import { Child, folded, h, s } from "../dom";
 import { count, ranges, ranks as ranksText } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 import { tipOver } from "../tip";
 
 type State = "even" | "waits" | "behind" | "missing" | "unknown";
 interface Cell { state: State; says: string; short: string }
-interface Group { name: string; title: string; ranks: number[]; cells: Map<number, Cell>; isEven: boolean }
+interface Group { name: string; title: string; ranks: number[]; cells: Map<number, Cell>; weight: number }
 interface Row { ranks: number[]; cells: (Cell | undefined)[] }
 
 const COLORS: { [state in State]: string } = {
@@ -17,7 +17,11 @@ const WORDS: [State, string][] = [
   ["even", "as far as the others, nothing open"], ["waits", "in a call that is not over"],
   ["behind", "has issued fewer calls than others"], ["missing", "no dump of this rank"], ["unknown", "not known"],
 ];
-const MOST_GROUPS = 40;
+// Which groups are drawn first: those where somebody is behind. Of a group without collectives (only
+// sends and receives) nothing is known here, and it is counted only.
+const WEIGHTS: { [state in State]: number } = { even: 0, unknown: 0, waits: 1, missing: 2, behind: 3 };
+const MOST_GROUPS = 16;
+const FIRST_ROWS = 40;
 const MOST_ROWS = 1100;
 
 const shown = (value: number | null): string => value === null ? "?" : value < 0 ? "none" : String(value);
@@ -49,7 +53,7 @@ function groupOf(group: Fields): Group {
   const description = text(group, "desc");
   return { name, cells, ranks: numbers(group, "ranks"),
            title: `group ${name}${description && description !== name ? ` (${description})` : ""}`,
-           isEven: [...cells.values()].every(cell => cell.state === "even") };
+           weight: [...cells.values()].reduce((most, cell) => Math.max(most, WEIGHTS[cell.state]), 0) };
 }
 
 function rowsOf(groups: Group[]): Row[] {
@@ -65,6 +69,13 @@ function rowsOf(groups: Group[]): Row[] {
   return [...alike.values()];
 }
 
+// Those whom the verdict names, then their group (the first column), then those that are behind.
+function worstFirst(rows: Row[], culprits: Set<number>): Row[] {
+  const place = (row: Row) => (row.ranks.some(rank => culprits.has(rank)) ? 10 : 0) + (culprits.size > 0 && row.cells[0] ? 5 : 0) +
+    row.cells.reduce((most, cell) => Math.max(most, cell ? WEIGHTS[cell.state] : 0), 0);
+  return rows.sort((a, b) => place(b) - place(a) || a.ranks[0] - b.ranks[0]);
+}
+
 interface Size { left: number; top: number; width: number; height: number }
 
 function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
@@ -75,7 +86,7 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
                              "aria-label": "ranks and groups: how far each has come" });
   picture.style.maxWidth = "none";
-  const room = Math.floor(size.width / 7);
+  const room = Math.floor((size.width - 8) / 6.8);
   groups.forEach((group, column) => {
     const x = size.left + column * size.width;
     picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, group.title.slice(6, 6 + room)));
@@ -111,14 +122,16 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
 export function groupMatrix(document: Fields): Child {
   const all = list(document, "pictures", "groups").filter(isFields).map(groupOf).filter(group => group.cells.size > 0);
   if (all.length === 0) return null;
-  const uneven = all.filter(group => !group.isEven);
+  const ofVerdict = text(document, "result", "verdict", "process_group", "name");
+  const place = (group: Group) => (group.name === ofVerdict ? 10 : 0) + group.weight;
+  const uneven = all.filter(group => group.weight > 0).sort((a, b) => place(b) - place(a));
   const groups = (uneven.length > 0 ? uneven : all).slice(0, MOST_GROUPS);
-  const rows = rowsOf(groups);
   const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
+  const rows = worstFirst(rowsOf(groups), culprits);
   const used = new Set(rows.flatMap(row => row.cells.map(cell => cell?.state)));
   const rest: string[] = [];
   if (uneven.length > 0 && all.length > uneven.length)
-    rest.push(`in ${count(all.length - uneven.length, "further group")} all ranks agree and nothing is open`);
+    rest.push(`in ${count(all.length - uneven.length, "further group")} all ranks agree and nothing is open, or no call is known`);
   if (uneven.length > groups.length) rest.push(`${uneven.length - groups.length} more groups are not drawn`);
   if (rows.length > MOST_ROWS) rest.push(`${rows.length - MOST_ROWS} more rows are not drawn`);
   if (culprits.size > 0) rest.push("\u25b8 named by the verdict");
@@ -128,7 +141,9 @@ export function groupMatrix(document: Fields): Child {
       sign.style.background = COLORS[state];
       return h("span", {}, sign, words);
     })),
-    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(groups, rows.slice(0, MOST_ROWS), culprits)),
+    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(groups, rows.slice(0, FIRST_ROWS), culprits)),
+      rows.length > FIRST_ROWS && folded(`${rows.length - FIRST_ROWS} more rows`, () => h("div", { class: "wide", tabindex: 0 },
+        drawing(groups, rows.slice(FIRST_ROWS, MOST_ROWS), culprits)), { class: "more" }),
       h("figcaption", {}, ["a row: ranks that stand alike; a cell: last call completed / last call issued",
                            ...rest].join("; "))));
 }

@@ -84,11 +84,13 @@ function drawing(waits: Wait[], culprits: Set<number>): Element {
 }
 
 export function waitGraph(document: Fields): Child {
-  const waits = list(document, "pictures", "waits").filter(isFields).map(waitOf);
-  if (waits.length === 0) return null;
   const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
+  // first what those hold back whom the verdict names
+  const place = (wait: Wait) => wait.holders.some(holder => holder.look !== "waits" && holder.ranks.some(rank => culprits.has(rank))) ? 0 : 1;
+  const waits = list(document, "pictures", "waits").filter(isFields).map(waitOf).sort((a, b) => place(a) - place(b));
+  if (waits.length === 0) return null;
   return h("section", { class: "waiting" }, h("h3", {}, "Who waits for whom"),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(waits.slice(0, MOST), culprits)),
-      h("figcaption", {}, "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end" +
+      h("figcaption", {}, "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)" +
         (waits.length > MOST ? `; ${count(waits.length - MOST, "more call")} are not drawn` : ""))));
 }
