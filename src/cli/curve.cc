@@ -332,7 +332,10 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!reference) return shell.fail(reference.error());
   auto topology = request.topo.empty() ? Result(PricedMachine{}) : machine_from(request.topo);
   if (!topology) return shell.fail(topology.error());
-  if (!request.topo.empty()) reference->machine = &topology->machine;
+  if (!request.topo.empty()) {
+    reference->machine = &topology->machine;
+    reference->ports = topology->ports;
+  }
   if (!request.machine.empty())
     topology->pricer = std::make_unique<MachinePricer>(*reference->machine);
   reference->pricer = topology->pricer.get();

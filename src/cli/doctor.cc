@@ -224,10 +224,12 @@ diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Ca
   diagnose::Reference reference{.catalog = &catalog, .pricer = hardware.pricer.get()};
   if (request.nodes > 0) reference.nodes = request.nodes;
   if (hardware.pricer) reference.machine = &hardware.machine;
-  for (const diagnose::JobMachine& machine : machines)
-    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-      if (port.is_active() && port.rate && !machine.is_stranger())
-        reference.ports.push_back({port.device, *port.rate, port.from.source});
+  for (const diagnose::JobMachine& machine : machines) {
+    if (machine.is_stranger()) continue;
+    reference.surveys.push_back(&machine.survey);
+    for (diagnose::KnownPort& port : diagnose::known_ports(machine.survey))
+      reference.ports.push_back(std::move(port));
+  }
   return reference;
 }
 

@@ -92,6 +92,10 @@ Document list(const std::string& area) {
 }
 
 int fail_unknown(const Shell& shell, const std::string& word) {
+  if (word.starts_with("NCCL_"))
+    return shell.fail(core::input_error(
+        fmt::format("nothing is known of '{}'", word),
+        fmt::format("settings are explained by `comm-probe nccl env --explain {}`", word)));
   std::vector<std::string_view> known;
   for (const auto* entry : core::all_findings()) known.push_back(entry->id);
   for (const auto* entry : core::all_caveats()) known.push_back(entry->id);
@@ -126,6 +130,7 @@ int explain(const Shell& shell, const std::vector<std::string>& words) {
   if (const auto* entry = core::find_caveat(word)) return shell.finish(explain_caveat(*entry));
   if (const auto* entry = core::find_term(word)) return shell.finish(explain_term(*entry));
   if (const auto* topic = core::find_topic(word)) return shell.finish(explain_topic(*topic));
+  if (const auto status = explain_status(word)) return shell.finish(*status);
   if (Document area = list(word); !area.body.empty()) return shell.finish(area);
   if (words.size() > 1)
     return shell.fail(core::input_error(fmt::format("unexpected argument '{}'", words[1]),

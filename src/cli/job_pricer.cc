@@ -53,7 +53,7 @@ const model::CostModel* MachinePricer::model_of(const diagnose::PlannedJob& job)
 }
 
 PricedMachine priced_machine(const catalog::Machine& machine) {
-  return {machine, std::make_unique<MachinePricer>(machine)};
+  return {machine, std::make_unique<MachinePricer>(machine), {}};
 }
 
 core::Result<PricedMachine> priced_machine(const topology::Survey& survey,
@@ -62,7 +62,8 @@ core::Result<PricedMachine> priced_machine(const topology::Survey& survey,
   if (!machine) return machine.error();
   topology::Machine job = *survey.machine;
   if (survey.kind != "nccl-topology") topology::make_job(job, survey.facts);
-  return PricedMachine{std::move(*machine), std::make_unique<MachinePricer>(std::move(job))};
+  return PricedMachine{std::move(*machine), std::make_unique<MachinePricer>(std::move(job)),
+                       diagnose::known_ports(survey)};
 }
 
 }  // namespace comm_probe::cli

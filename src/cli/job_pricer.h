@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "catalog/hardware.h"
+#include "diagnose/known_ports.h"
 #include "diagnose/plan_price.h"
 #include "topology/survey.h"
 
@@ -35,7 +36,8 @@ class MachinePricer : public diagnose::JobPricer {
 // A machine to compare with, and what prices jobs on it.
 struct PricedMachine {
   catalog::Machine machine = {};
-  std::unique_ptr<MachinePricer> pricer = {};  // null: no machine is known
+  std::unique_ptr<MachinePricer> pricer = {};   // null: no machine is known
+  std::vector<diagnose::KnownPort> ports = {};  // of a topology that was read
 };
 PricedMachine priced_machine(const catalog::Machine& machine);
 // Of a survey that shows a graph; `name` stands in messages. Fails as diagnose::machine_of does.

@@ -179,6 +179,7 @@ Json link_test_json(const LinkTest& test) {
           {"matrices", list_json(test.matrices, matrix_json)},
           {"denied_peers", list_json(test.denied_peers, denied_json)},
           {"errors", list_json(test.errors, evidence_json)},
+          {"wrong_results", list_json(test.wrong_results, evidence_json)},
           {"warnings", list_json(test.warnings, evidence_json)},
           {"fit", fit ? fit_json(*fit, std::nullopt) : Json(nullptr)},
           {"cut", test.is_cut}};

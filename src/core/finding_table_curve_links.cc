@@ -56,6 +56,13 @@ constexpr std::array kFindings = {
                  "the CPU or the link between sockets; or ACS sends it there",
                  "`nvidia-smi topo -m`: take a GPU with PIX or PXB to this NIC; `comm-probe topo "
                  "check` for ACS and the IOMMU"},
+    FindingEntry{"curve.gpu-far-from-nic", kInfo, Layer::kTopology,
+                 "the same NIC is much slower with the memory of one GPU than with that of another",
+                 "the first GPU is not below the same PCIe switch as the NIC: its traffic passes "
+                 "the CPU or the link between sockets, which is how the machine is built; or ACS "
+                 "sends it there",
+                 "`nvidia-smi topo -m` shows which NIC is near (PIX, PXB) to which GPU; NCCL takes "
+                 "the near one by itself"},
     FindingEntry{"curve.p2p-slower", kWarning, Layer::kTopology,
                  "copies between GPUs are slower with P2P than without it",
                  "peer-to-peer traffic that the IOMMU translates or that ACS sends up to the root "
@@ -73,8 +80,16 @@ constexpr std::array kFindings = {
                  "theirs",
                  "NVLinks that are down or not trained, a PCIe slot of lower width or generation, "
                  "a GPU that throttles, another process on it",
-                 "`nvidia-smi nvlink -s` and `nvidia-smi topo -m`, `nvidia-smi -q -d "
-                 "PERFORMANCE,PCI` on this GPU, `dmesg | grep -i xid`; repeat on an idle machine"},
+                 "`nvidia-smi nvlink -s` and `nvidia-smi topo -m`, `nvidia-smi -q -d PERFORMANCE` "
+                 "and `nvidia-smi -q | grep -A12 'GPU Link Info'` on this GPU, `dmesg | grep -i "
+                 "xid`; repeat on an idle machine"},
+    FindingEntry{"curve.gpu-apart", kInfo, Layer::kTopology,
+                 "one GPU has a lower rate with each of the others than they have among themselves",
+                 "it is the only one on its socket or root complex, which is how the machine is "
+                 "built; or its own PCIe slot is narrower than the others'",
+                 "`nvidia-smi topo -m`: SYS or NODE to all others means the first; the copies "
+                 "between it and the host (nvbandwidth -t host_to_device_memcpy_ce) are as fast as "
+                 "the others' then"},
     FindingEntry{"curve.gpu-pair-slow", kWarning, Layer::kHardware,
                  "one pair of GPUs is slower than the pairs like it",
                  "an NVLink between the two that is down or has errors, or traffic of another "
@@ -85,8 +100,8 @@ constexpr std::array kFindings = {
                  "one GPU is slower from or to the host than the other GPUs are",
                  "a PCIe slot that is trained to a lower generation or width, the memory of "
                  "another NUMA node, another process on this GPU",
-                 "`nvidia-smi -q -d PCI` under load (current against maximum), `lspci -vv | grep "
-                 "LnkSta`; reseat the card"},
+                 "`nvidia-smi -q | grep -A12 'GPU Link Info'` under load (current against "
+                 "maximum), `lspci -vv | grep LnkSta`; reseat the card"},
     FindingEntry{"curve.link-test-slow", kWarning, Layer::kRdma,
                  "one of several tests of the same kind is slower than the others",
                  "the device, cable, slot or node of this test; the others show what is possible",
@@ -98,6 +113,14 @@ constexpr std::array kCaveats = {
                 "a test between two NICs does not print the rate of the port or the PCIe slot",
                 "name the port: --beta 50GB/s (or 400Gb/s), or --machine NAME; give `ibstat` of "
                 "both ends to `comm-probe doctor`"},
+    CaveatEntry{"curve.matrix-incomplete",
+                "a matrix of GPUs has pairs with 0 or nan: those copies failed",
+                "run the test again alone and keep its error output; `dmesg | grep -i xid`"},
+    CaveatEntry{"curve.ends-unknown",
+                "an MPI benchmark does not print where its ranks ran, or how many ports carried "
+                "their sum",
+                "place one rank on each of two nodes (mpirun --map-by ppr:1:node, srun "
+                "--ntasks-per-node=1) and keep the command line in the text"},
 };
 
 }  // namespace

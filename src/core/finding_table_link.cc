@@ -34,9 +34,9 @@ constexpr std::array kFindings = {
         "host memory of another NUMA node, a link that runs below its generation or width "
         "(an idle GPU may lower it), IOMMU translation, other traffic below the same "
         "switch, a virtual machine",
-        "`nvidia-smi -q -d PCI` while a copy runs shows generation and width; run `numactl "
-        "-N NODE comm-probe link --only pcie` on the GPU's NUMA node (`comm-probe topo "
-        "show` names it)"},
+        "`nvidia-smi -q | grep -A12 'GPU Link Info'` while a copy runs shows generation and "
+        "width; run `numactl -N NODE comm-probe link --only pcie` on the GPU's NUMA node "
+        "(`comm-probe topo show` names it)"},
     FindingEntry{
         "link.gpu-pair-below-links", Severity::kWarning, Layer::kHardware,
         "Direct copies between two GPUs are far below what the links between them carry.",

@@ -56,10 +56,10 @@ constexpr std::array kFindings = {
         "NIC firmware or hardware, a port that was reset, an SR-IOV function that lost its "
         "resources.",
         "`dmesg | grep mlx5`, `mlxlink -d DEV -c`; reset or replace the NIC."},
-    FindingEntry{
-        "log.ib-error", kError, Layer::kRdma, "An RDMA operation ended with an error.",
-        "The status in the line says which.",
-        "Read the first such line by time over all ranks; `comm-probe explain` its status."},
+    FindingEntry{"log.ib-error", kError, Layer::kRdma, "An RDMA operation ended with an error.",
+                 "The status in the line says which.",
+                 "Read the first such line by time over all ranks; `comm-probe explain \"status "
+                 "N\"` says what it means."},
     FindingEntry{
         "log.link-flap", kError, Layer::kHardware,
         "A port of a NIC went down or changed while the job ran.",

@@ -40,8 +40,8 @@ struct LinkRow {
   std::optional<core::Bandwidth> peak = {};
   std::optional<core::Bandwidth> average = {};
   OptionalFigure message_rate = {};  // messages per second, as printed
-  // Half of the round trip for writes and sends, the whole of it for reads (perftest); OSU and
-  // fi_pingpong: half of the round trip; a collective: the time of one call.
+  // Half of the round trip for writes and sends, the whole of it for reads and atomics (perftest);
+  // OSU and fi_pingpong: half of the round trip; a collective: the time of one call.
   std::optional<core::Duration> t_min = {};
   std::optional<core::Duration> t_max = {};
   std::optional<core::Duration> t_typical = {};
@@ -87,6 +87,7 @@ struct LinkMatrix {
   // By row, then column, as printed; absent for N/A and for what was cut.
   std::vector<OptionalFigure> cells = {};
   std::vector<std::uint64_t> row_lines = {};
+  std::size_t failed = 0;   // cells with nan: a copy that gave no rate; N/A is none that was tried
   OptionalFigure sum = {};  // the SUM line
   std::uint64_t line = 0;   // of the title, else of the columns
   bool is_cut = false;
@@ -127,6 +128,9 @@ struct GpuBuffer {
   std::string bus_id = {};  // "17:00"
 };
 
+// Where the two ends ran. perftest and fi_pingpong name their peer; OSU prints no host.
+enum class Ends { kNotSaid, kOneNode, kTwoNodes };
+
 struct LinkTest {
   LinkTool tool = LinkTool::kPerftest;
   std::string program = {};  // "ib_write_bw", "osu_latency", "nvbandwidth"; empty where not known
@@ -141,9 +145,14 @@ struct LinkTest {
   bool is_latency = false;
   bool bidirectional = false;
   bool collective = false;             // osu_allreduce and the like
-  bool reads = false;                  // RDMA read: latency is a whole round trip
+  bool reads = false;                  // the initiator fetches: RDMA read
+  bool round_trip = false;             // reads and atomics: a latency is the whole way and back
   bool post_list = false;              // several requests per doorbell
   bool both_ends = false;              // server and client printed into one text
+  bool dual_port = false;              // perftest -O: the sum of two ports
+  bool uses_events = false;            // perftest -e: waits for interrupts, does not poll
+  std::optional<int> pairs = {};       // osu_mbw_mr: the sum of so many pairs of ranks
+  Ends ends = Ends::kNotSaid;          // of OSU, where an echoed command places the ranks
   std::optional<int> duration_s = {};  // -D, where the command line shows it
 
   // What perftest's header says.
@@ -166,9 +175,10 @@ struct LinkTest {
   std::vector<LinkRow> rows = {};
   std::vector<LinkMatrix> matrices = {};
   std::vector<DeniedPeer> denied_peers = {};
-  std::vector<core::Evidence> errors = {};    // the tool's own error lines
-  std::vector<core::Evidence> warnings = {};  // what it says about its surroundings
-  bool is_cut = false;                        // a result was begun and not finished, or not begun
+  std::vector<core::Evidence> errors = {};         // the tool's own error lines
+  std::vector<core::Evidence> wrong_results = {};  // rows whose data it compared and found wrong
+  std::vector<core::Evidence> warnings = {};       // what it says about its surroundings
+  bool is_cut = false;  // a result was begun and not finished, or not begun
 
   // Both ends are the same port (equal LID that is not 0, or equal GID): no switch was crossed.
   bool is_loopback() const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/finding_table.h"
 #include "curve/identity.h"
@@ -23,7 +24,9 @@ using Cells = std::vector<std::string_view>;
 // Empty cells count where a character separates; blanks do not.
 Cells cells_of(std::string_view line) {
   Cells cells;
-  const std::size_t mark = line.find_first_of(",;\t");
+  // "node1;;391,2": a comma beside semicolons or tabs is a decimal one.
+  std::size_t mark = line.find_first_of(";\t");
+  if (mark == std::string_view::npos) mark = line.find(',');
   if (mark == std::string_view::npos) {
     line = trim(line);
     while (!line.empty() && cells.size() <= kMostNodes + 1) {
@@ -53,6 +56,17 @@ bool is_no_result(std::string_view cell) {
          cell == "nan" || cell == "NaN";
 }
 
+// "GPU3", "mlx5_2": a device of one machine.
+bool names_a_device(std::string_view word) {
+  std::string stem(word.substr(0, word.find_first_of("0123456789")));
+  std::transform(stem.begin(), stem.end(), stem.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  static constexpr std::array<std::string_view, 8> kDevices = {"gpu", "mlx",  "nic", "dev",
+                                                               "cpu", "numa", "eth", "device"};
+  return std::find(kDevices.begin(), kDevices.end(), stem) != kDevices.end();
+}
+
 // The names of a header: all cells, or all but the corner.
 std::vector<std::string> names_of(const Cells& cells) {
   std::vector<std::string> names;
@@ -62,8 +76,10 @@ std::vector<std::string> names_of(const Cells& cells) {
     else if (i > 0)
       return {};
   }
-  return names.size() >= kLeastNodes && names.size() <= kMostNodes ? names
-                                                                   : std::vector<std::string>{};
+  // A table of GPUs or devices of one machine (rocm-smi prints weights of links) is none of nodes.
+  const bool is_of_hardware = std::all_of(names.begin(), names.end(), names_a_device);
+  if (is_of_hardware || names.size() < kLeastNodes || names.size() > kMostNodes) return {};
+  return names;
 }
 
 // The columns a row belongs to: the header's names, without its corner where the corner is a word.
@@ -75,11 +91,21 @@ struct Header {
   }
 };
 
+// "391.2", and "391,2" where no comma separates the cells.
+std::optional<double> figure_of(std::string_view cell) {
+  if (const auto figure = parse_decimal(cell)) return figure;
+  const std::size_t comma = cell.find(',');
+  if (comma == std::string_view::npos) return std::nullopt;
+  std::string text(cell);
+  text[comma] = '.';
+  return parse_decimal(text);
+}
+
 bool is_row(const Header& header, const Cells& row) {
   if (!header.fits(row)) return false;
   std::size_t figures = 0;
   for (std::size_t i = 1; i < row.size(); ++i) {
-    const auto figure = parse_decimal(row[i]);
+    const auto figure = figure_of(row[i]);
     if (!figure && !is_no_result(row[i])) return false;
     if (figure) ++figures;
   }
@@ -106,11 +132,35 @@ std::optional<double> unit_of(std::string_view text) {
   return std::nullopt;
 }
 
+// A word that says that the figures are no bandwidths: of a small figure such a table says that the
+// pair is near or good. Empty where there is none.
+std::string_view other_quantity_of(std::string_view text) {
+  std::string lower(text.substr(0, 200));
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  Tokens tokens;
+  std::replace_if(
+      lower.begin(), lower.end(),
+      [](char c) { return std::string_view(",;()[]:").find(c) != std::string_view::npos; }, ' ');
+  split(lower, tokens);
+  static constexpr std::array<std::string_view, 19> kOthers = {
+      "latency",  "latencies",    "rtt",    "ping",   "us",     "usec", "ms",
+      "ns",       "microseconds", "hops",   "hop",    "loss",   "lost", "weight",
+      "distance", "distances",    "jitter", "errors", "retries"};
+  for (std::size_t i = 0; i < tokens.size; ++i)
+    for (const std::string_view word : kOthers)
+      if (tokens.at[i] == word) return word;
+  return {};
+}
+
 class MatrixOfNodes {
  public:
   explicit MatrixOfNodes(Reading& reading) : reading_(reading) {}
   void feed(const core::Line& line);
   bool has_unit() const { return unit_.has_value(); }
+  // "latency": a line above the figures says that they are this and no bandwidths.
+  std::string_view other_quantity() const { return unit_ ? std::string_view{} : other_; }
   std::size_t left_out() const { return left_out_; }
 
  private:
@@ -120,11 +170,13 @@ class MatrixOfNodes {
   Header header_ = {};
   std::uint64_t header_line_ = 0;
   std::optional<double> unit_ = {};
+  std::string_view other_ = {};
   std::size_t left_out_ = 0;
 };
 
 void MatrixOfNodes::feed(const core::Line& line) {
   if (const auto unit = unit_of(line.text); unit && !unit_) unit_ = unit;
+  if (other_.empty() && reading_.pairs.empty()) other_ = other_quantity_of(line.text);
   const Cells cells = cells_of(line.text);
   if (line.number == header_line_ + 1 && !header_.names.empty()) drop_corner(header_, cells);
   if (!header_.names.empty() && is_row(header_, cells)) return add(cells, line.number);
@@ -141,7 +193,7 @@ void MatrixOfNodes::add(const Cells& row, std::uint64_t line) {
   for (std::size_t i = 1; i < row.size(); ++i) {
     const std::string& to = header_.names[i - 1];
     if (to == row[0]) continue;
-    const auto figure = parse_decimal(row[i]);
+    const auto figure = figure_of(row[i]);
     // An empty half of a triangle is not a failed run.
     if (!figure && (row[i].empty() || row[i] == "-")) continue;
     if (reading_.pairs.size() >= kMostPairs) {
@@ -196,10 +248,20 @@ core::Result<Reading> read_node_matrix(core::Input& input) {
     error.where.file = input.name();
     return error;
   }
+  if (!matrix.other_quantity().empty()) {
+    core::Error error = core::input_error(
+        fmt::format("is a table of nodes, but of '{}' and not of bandwidths",
+                    matrix.other_quantity()),
+        "expected bandwidths; put GB/s or Gb/s into a line above the names if they are");
+    error.where.file = input.name();
+    return error;
+  }
   if (!matrix.has_unit())
     reading.caveats.push_back(core::make_caveat(
         "input.unit-unknown", reading.file + ": the unit of the table of nodes is not stated",
-        "its figures are taken for GB/s; which pair is slow does not depend on it", false));
+        "its figures are taken for bandwidths in GB/s; if they are times, the low ones are the "
+        "good ones, and nothing here holds: put the unit into a line above the names",
+        false));
   if (matrix.left_out() > 0)
     reading.caveats.push_back(
         core::make_caveat("input.truncated",

@@ -14,16 +14,10 @@
 #include "curve/curve.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/expectation.h"
+#include "diagnose/known_ports.h"
 #include "diagnose/plan_price.h"
 
 namespace comm_probe::diagnose {
-
-// A port that another source shows: an ibstat beside the test of a link.
-struct KnownPort {
-  std::string device = {};  // "mlx5_0"
-  core::Bandwidth rate = {};
-  std::string source = {};
-};
 
 struct Reference {
   const catalog::Catalog* catalog = nullptr;
@@ -31,7 +25,8 @@ struct Reference {
   std::optional<int> nodes = {};
   std::optional<core::Duration> alpha = {};
   std::optional<core::Bandwidth> beta = {};
-  std::vector<KnownPort> ports = {};  // for tests of links, where neither machine nor beta is named
+  std::vector<KnownPort> ports = {};  // for tests of links: those of the device that was tested
+  std::vector<const topology::Survey*> surveys = {};  // of the machines of the job
   const JobPricer* pricer = nullptr;  // of the machine; null: nobody prices jobs on it
 };
 

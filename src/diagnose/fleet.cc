@@ -339,9 +339,10 @@ Judgement judge_fleet(const Fleet& fleet) {
 
 Judgement judge_together(std::span<const JudgedReading> readings) {
   Judgement out = judge_fleet(fleet_of(readings));
-  std::vector<const curve::LinkTest*> tests;
+  std::vector<ComparedTest> tests;
   for (const JudgedReading& reading : readings)
-    for (const curve::LinkTest& test : reading.reading->links) tests.push_back(&test);
+    for (std::size_t i = 0; i < reading.link_references.size(); ++i)
+      tests.push_back({&reading.reading->links[i], reading.link_references[i]});
   out.add(compare_link_tests(tests));
   return out;
 }

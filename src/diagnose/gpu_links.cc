@@ -97,7 +97,7 @@ void judge_ceiling(const GpuLink& link, const GpuLinks& links, const std::option
   finding.expected = figure_of(ceiling->rate);
   finding.observed = figure_of(*link.rate);
   finding.confidence = core::Confidence::kLikely;
-  finding.next = {is_host ? fmt::format("nvidia-smi -q -i {} -d PCI", link.gpu)
+  finding.next = {is_host ? fmt::format("nvidia-smi -q -i {} | grep -A12 'GPU Link Info'", link.gpu)
                           : fmt::format("nvidia-smi nvlink -s -i {}", link.gpu)};
   judgement.findings.push_back(std::move(finding));
 }

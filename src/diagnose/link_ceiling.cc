@@ -13,14 +13,15 @@ namespace {
 using core::Bandwidth;
 
 struct PacketOverhead {
-  const char* link_type;
+  Wire wire;
   double bytes;
   const char* applies_when;
   const char* source;
 };
 constexpr std::array kOverheads = {
-    PacketOverhead{"IB", 28, "InfiniBand, RC", "LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2"},
-    PacketOverhead{"Ethernet", 82, "RoCE v2 over IPv4",
+    PacketOverhead{Wire::kInfiniBand, 28, "InfiniBand, RC",
+                   "LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2"},
+    PacketOverhead{Wire::kRoce, 82, "RoCE v2 over IPv4",
                    "preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12"}};
 
 // The MTU that perftest negotiates on most fabrics, where the text does not say it.
@@ -36,10 +37,36 @@ constexpr double kSlotNoise = 0.02;
 
 }  // namespace
 
-double packet_efficiency(const std::string& link_type, core::Bytes mtu) {
+Wire wire_of(const curve::LinkTest& test) {
+  // rdma-core names a device whose kind of link has no name of its own "rdmap..."; EFA's is one.
+  if (test.connection == "SRD" || test.device.starts_with("rdmap") ||
+      test.device.starts_with("efa"))
+    return Wire::kEfa;
+  if (test.transport == "IW") return Wire::kIwarp;
+  if (test.link_type == "IB") return Wire::kInfiniBand;
+  return test.link_type == "Ethernet" ? Wire::kRoce : Wire::kUnknown;
+}
+
+const char* wire_name(Wire wire) {
+  switch (wire) {
+    case Wire::kUnknown:
+      return "";
+    case Wire::kInfiniBand:
+      return "InfiniBand";
+    case Wire::kRoce:
+      return "RoCE";
+    case Wire::kEfa:
+      return "EFA";
+    case Wire::kIwarp:
+      return "iWARP";
+  }
+  return "";
+}
+
+double packet_efficiency(Wire wire, core::Bytes mtu) {
   const double payload = mtu.count() > 0 ? mtu.count() : kUsualMtu;
   for (const PacketOverhead& overhead : kOverheads)
-    if (link_type == overhead.link_type) return payload / (payload + overhead.bytes);
+    if (wire == overhead.wire) return payload / (payload + overhead.bytes);
   return payload / (payload + kOverheads.back().bytes);
 }
 
@@ -47,14 +74,15 @@ std::optional<LinkCeiling> link_ceiling(const curve::LinkTest& test,
                                         const LinkReference& reference) {
   if (!reference.port) return std::nullopt;
   const core::Bytes mtu = test.mtu.value_or(core::Bytes::of(kUsualMtu));
+  const Wire wire = wire_of(test);
+  const double ports = test.dual_port ? 2 : 1;
   LinkCeiling ceiling;
-  ceiling.carries = *reference.port * packet_efficiency(test.link_type, mtu);
-  ceiling.text =
-      fmt::format("port {} Gb/s{}, MTU {}", core::format_number(reference.port->in_Gbps()),
-                  test.link_type == "IB"   ? ", InfiniBand"
-                  : test.link_type.empty() ? ""
-                                           : ", " + test.link_type,
-                  mtu.whole());
+  ceiling.carries = *reference.port * packet_efficiency(wire, mtu) * ports;
+  const std::string kind =
+      wire == Wire::kInfiniBand || wire == Wire::kEfa ? wire_name(wire) : test.link_type;
+  ceiling.text = fmt::format("{} {} Gb/s{}{}, MTU {}", test.dual_port ? "two ports of" : "port",
+                             core::format_number(reference.port->in_Gbps()),
+                             kind.empty() ? "" : ", ", kind, mtu.whole());
   if (reference.slot && reference.slot->effective().value < ceiling.carries) {
     ceiling.carries = reference.slot->effective().value;
     ceiling.slot_limits = true;
@@ -78,6 +106,13 @@ std::vector<std::string> slots_that_fit(Bandwidth measured) {
       if (measured >= low && measured <= high) names.push_back(slot.name());
     }
   return names;
+}
+
+std::optional<Bandwidth> port_that_fits(Bandwidth measured) {
+  for (const int port : kPorts)
+    if (measured.in_Gbps() >= port * kAtPort && measured.in_Gbps() <= port * kAbovePort)
+      return Bandwidth::from_Gbps(port);
+  return std::nullopt;
 }
 
 std::string port_meaning(Bandwidth measured) {

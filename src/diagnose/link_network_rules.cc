@@ -1,4 +1,4 @@
-// What a test between two NICs says: its errors, its bandwidth, its latency.
+// What a test between two NICs says: its bandwidth and its latency.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,6 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/link_tests.h"
-#include "model/rdma.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -26,84 +25,11 @@ using curve::LinkTest;
 // name, value, applies when, source
 constexpr double kFarBelow = 0.85;      // of what port and slot carry; healthy field runs: 0.94 up
 constexpr double kAboveCeiling = 1.03;  // clock and rounding
-constexpr double kUnsteady = 0.85;      // average over peak at the largest size
+constexpr double kUnsteady = 0.85;      // average over peak; repeats of one size
+constexpr double kFalls = 0.75;         // of the best smaller size; healthy sweeps stay within 3 %
+constexpr double kFallsInMemory = 0.4;  // where the ranks may share a node: caches end at some size
 constexpr double kColdFactor = 5;       // first size against the slowest of the next larger ones
 constexpr double kLargestSmall = 64;    // bytes: below, size does not add to the latency
-
-// What an error line of perftest means and what to look at.
-struct ErrorMeaning {
-  const char* text;
-  const char* meaning;
-  const char* next;
-};
-constexpr std::array kErrors = {
-    ErrorMeaning{
-        "allocate MR",
-        "memory could not be registered: the memlock limit is too low, or, for GPU memory, "
-        "neither nvidia_peermem nor DMA-BUF is there",
-        "ulimit -l; lsmod | grep nvidia_peermem; or --use_cuda_dmabuf"},
-    ErrorMeaning{
-        "reate mr",
-        "memory could not be registered: the memlock limit is too low, or, for GPU memory, "
-        "neither nvidia_peermem nor DMA-BUF is there",
-        "ulimit -l; lsmod | grep nvidia_peermem; or --use_cuda_dmabuf"},
-    ErrorMeaning{
-        "create MR",
-        "memory could not be registered: the memlock limit is too low, or, for GPU memory, "
-        "neither nvidia_peermem nor DMA-BUF is there",
-        "ulimit -l; lsmod | grep nvidia_peermem; or --use_cuda_dmabuf"},
-    ErrorMeaning{"modify QP",
-                 "the queue pair could not be connected: GID index or MTU do not fit the peer",
-                 "show_gids at both ends; the same -x index must be RoCE v2 of one address family"},
-    ErrorMeaning{"socket connection", "the TCP connection that exchanges addresses was not made",
-                 "start the server first; check the host name, port 18515 and the firewall"},
-    ErrorMeaning{"Couldn't connect to", "the TCP connection that exchanges addresses was not made",
-                 "start the server first; check the host name, port 18515 and the firewall"},
-    ErrorMeaning{"not found", "the device that was named is not there", "ibv_devices"},
-    ErrorMeaning{"Port number 1 state is", "the port is not active", "ibstat"},
-    ErrorMeaning{"set the link layer", "the port is not active", "ibstat"},
-    ErrorMeaning{
-        "fi_getinfo", "libfabric has no provider for what was asked (-61: no data available)",
-        "fi_info -l; check the security group or firewall and the device in the container"},
-    ErrorMeaning{"Fail", "the data that arrived was not the data that was sent",
-                 "repeat with host memory (H H) to see whether GPU memory is the cause"},
-    ErrorMeaning{"CUDA_ERROR", "a CUDA call failed", "nvidia-smi; dmesg | grep -i xid"}};
-
-// "Failed status 12: wr_id 0 syndrom 0x81" -> 12
-std::optional<int> status_of(const std::string& line) {
-  constexpr std::string_view kStatus = "Failed status ";
-  const std::size_t at = line.find(kStatus);
-  if (at == std::string::npos) return std::nullopt;
-  int code = 0;
-  std::size_t end = at + kStatus.size();
-  for (; end < line.size() && line[end] >= '0' && line[end] <= '9' && code < 1000; ++end)
-    code = code * 10 + (line[end] - '0');
-  return end > at + kStatus.size() ? std::optional(code) : std::nullopt;
-}
-
-std::string status_meaning(int code) {
-  for (const model::CompletionStatus& status : model::completion_statuses())
-    if (status.code == code)
-      return fmt::format("completion status {} ({}): {}", code, status.name, status.meaning);
-  return fmt::format("completion status {}", code);
-}
-
-void explain_error(const LinkTest& test, Finding& finding, std::string& meaning) {
-  for (const core::Evidence& error : test.errors)
-    if (const auto code = status_of(error.text)) {
-      meaning = status_meaning(*code);
-      finding.next = {fmt::format("comm-probe explain \"status {}\"", *code), "ibstat",
-                      "comm-probe topo check --net"};
-      return;
-    }
-  for (const core::Evidence& error : test.errors)
-    for (const ErrorMeaning& known : kErrors)
-      if (error.text.find(known.text) != std::string::npos) {
-        meaning = known.meaning;
-        finding.next = {known.next};
-        return;
-      }
-}
 
 core::Evidence evidence_of(const LinkTest& test, const LinkRow& row, std::string text) {
   return {test.file, row.line, std::move(text)};
@@ -138,24 +64,81 @@ void messages_against_rate(const LinkTest& test, Judgement& out) {
   }
 }
 
+void say_unsteady(const LinkTest& test, const LinkRow& slow, std::string best, Judgement& out) {
+  Finding finding = make_finding(
+      "curve.link-unsteady",
+      fmt::format("{} reaches {} and {}", name_of(test), std::move(best), rate_text(slow)));
+  finding.confidence = core::Confidence::kPossible;
+  finding.evidence = {evidence_of(test, slow, rate_text(slow))};
+  out.findings.push_back(std::move(finding));
+}
+
+// The average far below the peak, or one size that was measured several times with unlike figures
+// (perftest --run_infinitely prints a row each few seconds).
 void unsteady(const LinkTest& test, Judgement& out) {
   if (test.rows.empty()) return;
   const LinkRow& last = test.rows.back();
-  if (!last.peak || !last.average || *last.peak <= Bandwidth()) return;
-  if (*last.average >= *last.peak * kUnsteady) return;
-  Finding finding = make_finding("curve.link-unsteady",
-                                 fmt::format("{} reaches {} at its best and {}", name_of(test),
-                                             format_bandwidth(*last.peak), rate_text(last)));
-  finding.confidence = core::Confidence::kPossible;
-  finding.evidence = {evidence_of(test, last, rate_text(last))};
+  if (last.peak && last.average && *last.average < *last.peak * kUnsteady)
+    return say_unsteady(test, last, format_bandwidth(*last.peak) + " at its best", out);
+  const LinkRow* best = best_row(test);
+  if (best == nullptr) return;
+  for (const LinkRow& row : test.rows)
+    if (row.average && row.bytes == best->bytes && *row.average < *best->average * kUnsteady)
+      return say_unsteady(test, row, rate_text(*best), out);
+}
+
+// The smallest size from which on every larger one is far below the best of the smaller ones.
+const LinkRow* first_slow_size(const LinkTest& test, const LinkRow& best, double share) {
+  const LinkRow* first = nullptr;
+  for (const LinkRow& row : test.rows) {
+    if (!row.average || row.bytes <= best.bytes) continue;
+    if (*row.average >= best.average.value() * share)
+      first = nullptr;
+    else if (first == nullptr)
+      first = &row;
+  }
+  return first;
+}
+
+// A link that is full stays full: larger messages need no fewer bytes per second.
+void falls_with_size(const LinkTest& test, Judgement& out) {
+  const LinkRow* best = is_between_nics(test) && !test.is_loopback() ? best_row(test) : nullptr;
+  if (best == nullptr) return;
+  const bool is_one_port = is_over_one_port(test);
+  const LinkRow* slow = first_slow_size(test, *best, is_one_port ? kFalls : kFallsInMemory);
+  if (slow == nullptr) return;
+  const LinkRow& last = test.rows.back();
+  Finding finding = make_finding(
+      "curve.collapse",
+      fmt::format("{} falls from {} at {} to {}: from {} on every larger size is slower",
+                  name_of(test), format_bandwidth(*best->average), core::format_bytes(best->bytes),
+                  rate_text(last.average ? last : *slow), core::format_bytes(slow->bytes)));
+  finding.confidence = is_one_port ? core::Confidence::kLikely : core::Confidence::kPossible;
+  finding.expected = figure(*best->average, core::Basis::kRead,
+                            "reached at " + core::format_bytes(best->bytes) + " in this test");
+  finding.observed =
+      figure(*slow->average, core::Basis::kRead, "at " + core::format_bytes(slow->bytes));
+  finding.evidence = {evidence_of(test, *slow, rate_text(*slow)),
+                      evidence_of(test, *best, rate_text(*best))};
+  finding.next = {"comm-probe topo check --net (discards, retransmissions, pauses during the test)",
+                  "the same test with another peer, and with -q 4"};
+  if (!is_one_port)
+    finding.next.insert(finding.next.begin(),
+                        "repeat it with one rank on each of two nodes: inside a node the caches do "
+                        "the same");
   out.findings.push_back(std::move(finding));
 }
 
 void say_below(const LinkTest& test, const LinkRow& row, const LinkCeiling& ceiling,
                const LinkReference& reference, Judgement& out) {
   const auto slots = slots_that_fit(test.bidirectional ? *row.average * 0.5 : *row.average);
-  const bool fits_slot = !slots.empty() && !reference.slot;
+  const bool fits_slot = !slots.empty() && !reference.slot && !test.gpu.is_used;
   const std::string share = core::format_percent(*row.average / ceiling.carries, 2);
+  const char* gpu_path = test.gpu.is_used
+                             ? " with GPU memory: the path between GPU and NIC (another "
+                               "socket, ACS), or port and slot; the same test with "
+                               "host memory tells"
+                             : "";
   Finding finding =
       fits_slot
           ? make_finding("curve.link-fits-slot",
@@ -164,14 +147,17 @@ void say_below(const LinkTest& test, const LinkRow& row, const LinkCeiling& ceil
                                      name_of(test), format_bandwidth(*row.average), share,
                                      fmt::join(slots, " or ")))
           : make_finding("curve.link-below-port",
-                         fmt::format("{} reaches {}, {} of what its {} carries", name_of(test),
+                         fmt::format("{} reaches {}, {} of what its {} carries{}", name_of(test),
                                      format_bandwidth(*row.average), share,
-                                     ceiling.slot_limits ? "PCIe slot" : "port"));
+                                     ceiling.slot_limits ? "PCIe slot" : "port", gpu_path));
   finding.confidence = core::Confidence::kLikely;
   finding.expected = figure(ceiling.carries, core::Basis::kComputed, ceiling.text);
   finding.observed = figure(*row.average, core::Basis::kRead, test.file);
   finding.evidence = {evidence_of(test, row, rate_text(row))};
   finding.next = {"lspci -vv -s BDF | grep LnkSta, at both ends", "ibstat"};
+  if (test.gpu.is_used)
+    finding.next = {"the same test without GPU memory", "nvidia-smi topo -m",
+                    "comm-probe topo check"};
   out.findings.push_back(std::move(finding));
 }
 
@@ -191,6 +177,29 @@ void say_above(const LinkTest& test, const LinkRow& row, const LinkCeiling& ceil
   out.findings.push_back(std::move(finding));
 }
 
+// Ranks of one node use its memory or NVLink, and an MPI may use several ports: such a rate says
+// nothing of one port, above or below.
+core::Caveat ends_unknown(const LinkTest& test, const LinkRow& row, const LinkCeiling& ceiling) {
+  const std::string rate = format_bandwidth(*row.average);
+  const int pairs = test.pairs.value_or(1);
+  const std::string what =
+      pairs > 1 ? fmt::format(
+                      "{}: {} of {} pairs of ranks together, over ports that it does not "
+                      "name",
+                      test.file, rate, pairs)
+      : test.ends == curve::Ends::kOneNode
+          ? fmt::format("{}: {} between two ranks of one node; no port carried it", test.file, rate)
+          : fmt::format(
+                "{}: {} between two ranks; the text does not say whether on one node or on "
+                "two",
+                test.file, rate);
+  return core::make_caveat(
+      "curve.ends-unknown", what,
+      fmt::format("not compared with the {} that one port carries ({}); run it with one rank on "
+                  "each of two nodes (mpirun --map-by ppr:1:node) and keep the command",
+                  format_bandwidth(ceiling.carries), ceiling.text));
+}
+
 void against_port(const LinkTest& test, const LinkReference& reference, Judgement& out) {
   if (!is_between_nics(test)) return;
   const LinkRow* row = best_row(test);
@@ -204,41 +213,49 @@ void against_port(const LinkTest& test, const LinkReference& reference, Judgemen
                     port_meaning(test.bidirectional ? *row->average * 0.5 : *row->average))));
     return;
   }
+  if (!is_over_one_port(test)) {
+    out.caveats.push_back(ends_unknown(test, *row, *ceiling));
+    return;
+  }
   if (*row->average < ceiling->carries * kFarBelow) say_below(test, *row, *ceiling, reference, out);
-  // One port that sends to itself crosses no wire.
-  if (*row->average > ceiling->carries * kAboveCeiling && !test.is_loopback())
+  // One port that sends to itself crosses no wire; an MPI can use a second port.
+  const bool may_pass = test.is_loopback() || test.tool == curve::LinkTool::kOsu;
+  if (*row->average > ceiling->carries * kAboveCeiling && !may_pass)
     say_above(test, *row, *ceiling, out);
 }
 
 struct LatencyLimit {
-  const char* link_type;
+  Wire wire;
   double us;  // above: too slow for a healthy path
   const char* applies_when;
   const char* source;
 };
-// Twice the upper end of the range, which leaves room for some more switches.
+// Twice the upper end of the range, which leaves room for some more switches. Of EFA and iWARP no
+// range is known.
 constexpr std::array kLimits = {
-    LatencyLimit{"IB", 3.2, "host memory, one way, at most 64 B", "rdma.md 9: 1.0-1.6 us"},
-    LatencyLimit{"Ethernet", 5, "host memory, one way, at most 64 B", "rdma.md 9: 1.5-2.5 us"}};
+    LatencyLimit{Wire::kInfiniBand, 3.2, "host memory, one way, at most 64 B, polling",
+                 "rdma.md 9: 1.0-1.6 us"},
+    LatencyLimit{Wire::kRoce, 5, "host memory, one way, at most 64 B, polling",
+                 "rdma.md 9: 1.5-2.5 us"}};
 constexpr double kGpuAdds = 3;  // us at most, over sockets (rdma.md 9)
 
 void above_range(const LinkTest& test, Judgement& out) {
-  if (test.tool != curve::LinkTool::kPerftest || !test.is_latency) return;
-  const auto limit = std::find_if(kLimits.begin(), kLimits.end(), [&](const LatencyLimit& known) {
-    return test.link_type == known.link_type;
-  });
+  if (test.tool != curve::LinkTool::kPerftest || !test.is_latency || test.uses_events) return;
+  const Wire wire = wire_of(test);
+  const auto limit = std::find_if(kLimits.begin(), kLimits.end(),
+                                  [&](const LatencyLimit& known) { return known.wire == wire; });
   if (limit == kLimits.end() || test.rows.empty()) return;
   const LinkRow& row = test.rows.front();
   const auto latency = row.latency();
   if (!latency || row.bytes.count() > kLargestSmall) return;
   const Duration most = Duration::from_us((limit->us + (test.gpu.is_used ? kGpuAdds : 0)) *
-                                          (test.reads ? 2 : 1));  // a read goes both ways
+                                          (test.round_trip ? 2 : 1));
   if (*latency <= most) return;
   Finding finding = make_finding(
       "curve.link-latency-high",
       fmt::format("{}: {} for {}, where a healthy {} path has at most {}", name_of(test),
-                  format_duration(*latency), core::format_bytes(row.bytes),
-                  test.link_type == "IB" ? "InfiniBand" : "RoCE", format_duration(most)));
+                  format_duration(*latency), core::format_bytes(row.bytes), wire_name(wire),
+                  format_duration(most)));
   finding.confidence = core::Confidence::kPossible;
   finding.expected =
       figure(most, core::Basis::kAssumed, fmt::format("twice the range of {}", limit->source));
@@ -273,25 +290,11 @@ void cold_first_row(const LinkTest& test, Judgement& out) {
 
 }  // namespace
 
-Judgement judge_link_errors(const LinkTest& test) {
-  Judgement out;
-  if (test.errors.empty()) return out;
-  Finding finding = make_finding("curve.link-failed", "");
-  std::string meaning;
-  explain_error(test, finding, meaning);
-  finding.summary = fmt::format("{} stopped: {}", name_of(test), test.errors.front().text);
-  if (!meaning.empty()) finding.summary += "; " + meaning;
-  finding.confidence = core::Confidence::kCertain;
-  finding.evidence = test.errors;
-  if (finding.evidence.size() > 4) finding.evidence.resize(4);
-  out.findings.push_back(std::move(finding));
-  return out;
-}
-
 Judgement judge_link_rates(const LinkTest& test, const LinkReference& reference) {
   Judgement out;
   messages_against_rate(test, out);
   unsteady(test, out);
+  falls_with_size(test, out);
   if (!out.has("curve.rate-contradicts-messages")) against_port(test, reference, out);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "diagnose/link_matrices.h"
 #include "diagnose/link_tests.h"
 #include "diagnose/outliers.h"
 
@@ -24,7 +25,7 @@ bool has_result(const LinkTest& test) { return !test.rows.empty() || !test.matri
 
 // It was compared with a port and is not below it: judge_link_test() says the rest.
 bool is_at_its_port(const Compared& compared) {
-  const LinkRow* row = is_between_nics(*compared.test) ? best_row(*compared.test) : nullptr;
+  const LinkRow* row = is_over_one_port(*compared.test) ? best_row(*compared.test) : nullptr;
   const auto ceiling = link_ceiling(*compared.test, *compared.reference);
   return row != nullptr && ceiling && *row->average >= ceiling->carries * 0.85;
 }
@@ -32,7 +33,8 @@ bool is_at_its_port(const Compared& compared) {
 std::string bandwidth_text(const Compared& compared, const LinkRow& row) {
   const LinkTest& test = *compared.test;
   const std::string rate = fmt::format("{} Gb/s", core::format_number(row.average->in_Gbps()));
-  if (const auto ceiling = link_ceiling(test, *compared.reference))
+  const auto ceiling = link_ceiling(test, *compared.reference);
+  if (ceiling && is_over_one_port(test))
     return fmt::format("{}: {}, {} of the {} that its {} carries ({})", name_of(test), rate,
                        core::format_percent(*row.average / ceiling->carries, 3),
                        core::format_number(ceiling->carries.in_Gbps()),
@@ -50,17 +52,17 @@ std::string matrix_text(const LinkTest& test) {
                                matrix.peer_access == curve::PeerAccess::kEnabled)))
       chosen = &matrix;
   if (chosen == nullptr) return "";
-  std::vector<double> figures;
-  for (std::size_t row = 0; row < chosen->rows.size(); ++row)
-    for (std::size_t column = 0; column < chosen->columns.size(); ++column)
-      if (const auto cell = chosen->cell(row, column);
-          cell && *cell > 0 && chosen->rows[row] != chosen->columns[column])
-        figures.push_back(*cell);
+  const std::vector<double> figures = figures_between(*chosen);
   if (figures.empty()) return "";
   const auto [least, most] = std::minmax_element(figures.begin(), figures.end());
-  return fmt::format("{}: {} GPUs, {} to {} GB/s between them; no GPU and no pair stands out",
-                     name_of(test), chosen->columns.size(), core::format_number(*least),
-                     core::format_number(*most));
+  const bool is_compared =
+      compares_gpus(*chosen) && has_every_pair(*chosen) && chosen->columns.size() >= kLeastGpus;
+  return fmt::format("{}: {} GPUs, {} to {} GB/s between them{}", name_of(test),
+                     chosen->columns.size(), core::format_number(*least),
+                     core::format_number(*most),
+                     is_compared                ? "; no GPU and no pair stands out"
+                     : !has_every_pair(*chosen) ? "; some pairs have no figure: not compared"
+                                                : "");
 }
 
 std::string one_test(const Compared& compared) {

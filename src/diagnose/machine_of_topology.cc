@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "topology/paths.h"
 #include "topology/standard_links.h"
 
 namespace comm_probe::diagnose {
@@ -90,24 +92,66 @@ class Reader {
     return in_pairs && machine_.gpus > 2 ? Fabric::kBridge : Fabric::kMesh;
   }
 
-  // Every network port as one NIC; unlike ports at their mean, so that the total is right. A port
-  // that stands for several NICs (AWS) has the slot of one of them: then the reference is lower
-  // than what the NICs together can do, never higher.
+  // The ports that NCCL takes for some GPU, unlike ones at their mean, so that the total is right.
+  // NCCL's XML lists every port, for storage and management too. A port that stands for several
+  // NICs (AWS) has the slot of one of them: then the reference is lower than what the NICs together
+  // can do, never higher.
   void read_nets() {
-    const std::vector<int>& nets = topology_.of(NodeType::kNet);
-    machine_.nics = static_cast<int>(nets.size()) / std::max(1, topology_.hosts());
     machine_.nic.name = "NIC";
     machine_.nic.pcie = kWidestSlot;
+    std::vector<const Node*> used;
     core::Bandwidth total;
-    for (const int net : nets) total = total + topology_.node(net).as<topology::Net>().speed;
-    if (nets.empty()) return;
-    machine_.nic.port_rate = {total / static_cast<double>(nets.size()), core::Basis::kRead,
-                              fmt::format("{} ports in {}", nets.size(), machine_.name)};
-    for (const int nic : topology_.of(NodeType::kNic)) {
-      const auto slot = topology::standard_pcie(topology_.node(nic).slot);
-      if (slot && slot->nominal().value < machine_.nic.pcie.nominal().value)
-        machine_.nic.pcie = *slot;
+    for (const int net : nets_of_gpus()) {
+      used.push_back(&topology_.node(net));
+      total = total + topology_.node(net).as<topology::Net>().speed;
     }
+    if (used.empty()) return;
+    machine_.nics = static_cast<int>(used.size()) / std::max(1, topology_.hosts());
+    machine_.nic.port_rate = {total / static_cast<double>(used.size()), core::Basis::kRead,
+                              fmt::format("{} ports in {}", used.size(), machine_.name)};
+    if (const auto slot = usual_slot(used)) machine_.nic.pcie = *slot;
+  }
+
+  // Of each GPU the ports with the widest path, of those the nearest ones (NCCL 2.28
+  // src/graph/topo.cc, ncclTopoGetLocal).
+  std::set<int> nets_of_gpus() const {
+    const std::vector<int>& nets = topology_.of(NodeType::kNet);
+    const auto paths = topology::Paths::between(topology_);
+    if (!paths) return {nets.begin(), nets.end()};
+    std::set<int> used;
+    for (const int gpu : topology_.of(NodeType::kGpu)) {
+      topology::Path best;
+      for (const int net : nets) {
+        const topology::Path path = paths->path(gpu, net);
+        if (path.bandwidth > best.bandwidth ||
+            (path.bandwidth == best.bandwidth && path.type < best.type))
+          best = path;
+      }
+      for (const int net : nets) {
+        const topology::Path path = paths->path(gpu, net);
+        if (path.bandwidth == best.bandwidth && path.type == best.type) used.insert(net);
+      }
+    }
+    return used;
+  }
+
+  // The slot that most of them have; one that is narrower is the topology's own finding.
+  std::optional<catalog::PcieLink> usual_slot(const std::vector<const Node*>& nets) const {
+    std::map<std::pair<double, std::string>, std::pair<int, catalog::PcieLink>> slots;
+    for (const Node* net : nets)
+      for (const topology::Link& link : net->links) {
+        if (topology_.node(link.remote).type() != NodeType::kNic) continue;
+        const auto slot = topology::standard_pcie(topology_.node(link.remote).slot);
+        if (!slot) continue;
+        auto& entry = slots[{slot->nominal().value.in_GBps(), slot->name()}];
+        ++entry.first;
+        entry.second = *slot;
+      }
+    const auto most =
+        std::max_element(slots.begin(), slots.end(), [](const auto& a, const auto& b) {
+          return a.second.first <= b.second.first;  // of equally many the widest, which comes last
+        });
+    return most == slots.end() ? std::nullopt : std::optional(most->second.second);
   }
 
   const topology::Machine& topology_;

@@ -139,36 +139,53 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   return judged;
 }
 
-// The port of a NIC as the user or the catalog names it.
-// Of nodes that are built alike: where their ports of this name differ, which one ran is not known.
-void take_known_port(const curve::LinkTest& test, const std::vector<KnownPort>& ports,
-                     LinkReference& link) {
+bool is_of(const curve::LinkTest& test, const KnownPort& port) {
+  const bool is_this_port = test.dual_port || test.port.value_or(port.port) == port.port;
+  return port.device == test.device && is_this_port;
+}
+
+// A test that names no device: any port could have run.
+bool names_no_device(const curve::LinkTest& test) {
+  return test.device.empty() && test.tool == curve::LinkTool::kPerftest;
+}
+
+// The port of the device that was tested. Where ports of this name differ (nodes that are built
+// alike, a test without a name), which one ran is not known.
+LinkReference reference_of_ports(const curve::LinkTest& test, const std::vector<KnownPort>& ports) {
+  LinkReference link;
   for (const KnownPort& port : ports) {
-    if (port.device != test.device) continue;
-    if (link.port && *link.port != port.rate) {
-      link = {};
-      return;
-    }
+    if (!is_of(test, port) && !names_no_device(test)) continue;
+    if (link.port && *link.port != port.rate) return {};
+    if (!link.port)
+      link.slot = port.slot;
+    else if (link.slot != port.slot)
+      link.slot.reset();
     link.port = port.rate;
     if (link.source.empty()) link.source = port.source;
   }
+  return link;
 }
 
+// As the user names it, else as the device itself is known, else as the catalog has the machine. A
+// topology that was read speaks by its devices only (KnownPort): it has NICs of several kinds.
 LinkReference link_reference_of(const curve::LinkTest& test, const Reference& reference) {
   LinkReference link;
   if (reference.beta) {
     link.port = reference.beta;
     link.source = "--beta";
-  } else if (reference.machine != nullptr && reference.machine->nics > 0) {
-    const catalog::Machine& machine = *reference.machine;
-    link.port = machine.nic.port_rate.value;
-    if (machine.nic.pcie.lanes > 0)
-      link.slot = catalog::slot_link(machine.nic.pcie, machine.host_pcie);
-    link.basis = core::Basis::kCatalog;
-    link.source = machine.name;
-  } else {
-    take_known_port(test, reference.ports, link);
+    return link;
   }
+  link = reference_of_ports(test, reference.ports);
+  if (reference.machine == nullptr || reference.machine->nics == 0) return link;
+  const catalog::Machine& machine = *reference.machine;
+  if (machine.nic.port_rate.basis == core::Basis::kRead) return link;
+  const bool is_another_nic = link.port && *link.port != machine.nic.port_rate.value;
+  if (!link.slot && !is_another_nic && machine.nic.pcie.lanes > 0)
+    link.slot = catalog::slot_link(machine.nic.pcie, machine.host_pcie);
+  if (link.port) return link;
+  link.port = machine.nic.port_rate.value;
+  link.basis = core::Basis::kCatalog;
+  link.source = machine.name;
   return link;
 }
 
@@ -192,7 +209,10 @@ JudgedReading judge_reading(const curve::Reading& reading, const Reference& refe
   drop_single_ranks_of_misruns(reading, result.judgement);
   for (const curve::LinkTest& test : reading.links) {
     result.link_references.push_back(link_reference_of(test, reference));
-    const Judgement judgement = judge_link_test(test, result.link_references.back());
+    if (!reference.surveys.empty()) result.link_references.back().machine = reference.surveys[0];
+    Judgement judgement = judge_link_test(test, result.link_references.back());
+    if (reference.machine != nullptr)
+      judgement.add(judge_against_machine(test, machine_reference_of(*reference.machine)));
     said.say_once(result.judgement.findings, judgement.findings);
     said.say_once(result.judgement.caveats, judgement.caveats);
   }

@@ -7,6 +7,8 @@
 namespace comm_probe::curve {
 namespace {
 
+constexpr std::size_t kDecimals = 1;  // "32000000   26.3"
+
 std::string kept(std::string_view text) { return std::string(trim(text).substr(0, 120)); }
 
 class BandwidthTestReader : public LinkToolReader {
@@ -48,6 +50,11 @@ bool BandwidthTestReader::take_fact(const LinkLine& line) {
     return true;
   }
   if (!is_open_) return false;
+  if (in_section_ && is_cuda_failure(line.whole)) {
+    if (test_.errors.size() < kMostLinkErrors)
+      test_.errors.push_back({file_, line.number, std::string(line.whole.substr(0, 200))});
+    return true;
+  }
   const std::string_view text = line.text;
   const std::size_t colon = text.find(": ");
   if (text.starts_with("Device ") && colon != std::string_view::npos) {
@@ -100,6 +107,7 @@ bool BandwidthTestReader::take_row(const LinkLine& line) {
   if (!bytes) return false;
   const auto figure = tokens.size == 2 ? parse_decimal(tokens.at[1]) : std::nullopt;
   if (!figure || *figure < 0 || *figure > kLargestFigure) return tokens.size == 1;
+  if (is_cut_figure(line, tokens.at[1], kDecimals)) return true;
   if (test_.rows.size() >= kMostLinkRows) return true;
   LinkRow row;
   row.bytes = core::Bytes::of(*bytes);

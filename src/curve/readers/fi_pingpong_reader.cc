@@ -12,6 +12,7 @@ namespace comm_probe::curve {
 namespace {
 
 constexpr std::size_t kColumns = 8;
+constexpr std::size_t kDecimals = 2;
 enum Column { kBytes, kSent, kAck, kTotal, kTime, kRate, kMicroseconds, kMessages };
 
 // "64k" -> 65536, also with a fraction: "1.2m".
@@ -79,7 +80,9 @@ bool FiPingpongReader::take_row(const LinkLine& line) {
   const auto sent = count_of(tokens.at[kSent]);
   if (!bytes || !sent || *bytes < 0 || *bytes > 1e15 || *sent < 0) return false;
   if (tokens.size > kAck && !tokens.at[kAck].starts_with('=')) return false;
-  row_is_cut_ = tokens.size <= kMicroseconds;
+  row_is_cut_ =
+      tokens.size <= kMicroseconds || (tokens.size == kMicroseconds + 1 &&
+                                       is_cut_figure(line, tokens.at[kMicroseconds], kDecimals));
   if (row_is_cut_) return true;
   const auto rate = parse_decimal(tokens.at[kRate]), time = parse_decimal(tokens.at[kMicroseconds]);
   if (!rate || !time || *rate < 0 || *time < 0 || *rate > kLargestFigure || *time > kLargestFigure)

@@ -8,25 +8,42 @@
 
 #include "core/finding_table.h"
 #include "curve/line_facts.h"
+#include "curve/readers/line_prefix.h"
 #include "curve/tokens.h"
 
 namespace comm_probe::curve {
 namespace {
+
+constexpr int kMostPrefixes = 4;             // "TIME HOST | NUMBER  text"
+constexpr std::size_t kMostSpeakers = 4096;  // hosts of a parallel shell
 
 // Tools that are known, and whose figures must not pass for those of another.
 std::string_view unread_tool_of(std::string_view text) {
   const bool tunes = text.starts_with("[tuning] ") && contains(text, "(RDMA)");
   const bool low_latency =
       contains(text, "ispatch") && contains(text, "bandwidth: ") && contains(text, "avg_t=");
-  return tunes || low_latency ? "DeepEP" : "";
+  if (tunes || low_latency) return "DeepEP";
+  if (contains(text, "RocmBandwidthTest Version")) return "rocm-bandwidth-test";
+  return contains(text, "ROCm System Management Interface") ? "rocm-smi" : "";
+}
+
+std::size_t decimals_of(std::string_view word) {
+  const std::size_t point = word.find('.');
+  return point == std::string_view::npos ? 0 : word.size() - point - 1;
 }
 
 }  // namespace
 
+bool is_cut_figure(const LinkLine& line, std::string_view last_word, std::size_t decimals) {
+  return !line.ended && decimals_of(last_word) < decimals;
+}
+
+bool is_cuda_failure(std::string_view line) {
+  return line.starts_with("CUDA error at ") || line.starts_with("Cuda failure ");
+}
+
 double rounding_of(std::string_view word, double figure) {
-  const std::size_t point = word.find('.');
-  const std::size_t digits = point == std::string_view::npos ? 0 : word.size() - point - 1;
-  return figure > 0 ? 0.5 * std::pow(10.0, -static_cast<double>(digits)) / figure : 1;
+  return figure > 0 ? 0.5 * std::pow(10.0, -static_cast<double>(decimals_of(word))) / figure : 1;
 }
 
 LinkReader::LinkReader(std::string file) : file_(std::move(file)) {
@@ -41,13 +58,23 @@ bool LinkReader::feed(const core::Line& line) {
   if (memmem(line.text.data(), line.text.size(), " NCCL INFO ", 11) != nullptr) return false;
   const std::string_view whole = trim(plain_text(line.text, plain_));
   if (whole.empty()) return false;
-  const LinkLine own = {whole, strip_prefix(whole).text, line.number, line.ended};
-  if (active_ != nullptr && active_->take(own)) {
+  if (take_of_host(whole, line)) return true;
+  if (take({whole, strip_prefix(whole).text, line.number, line.ended})) return true;
+  if (take_prefixed(whole, line) || take_decimal_commas(whole, line)) return true;
+  if (unread_tool_.empty()) {
+    unread_tool_ = unread_tool_of(whole);
+    unread_line_ = line.number;
+  }
+  return false;
+}
+
+bool LinkReader::take(const LinkLine& line) {
+  if (active_ != nullptr && active_->take(line)) {
     if (active_->has_complete()) collect(*active_);
     return true;
   }
   for (const auto& reader : readers_) {
-    if (reader.get() == active_ || !reader->take(own)) continue;
+    if (reader.get() == active_ || !reader->take(line)) continue;
     if (active_ != nullptr) {
       active_->close();
       collect(*active_);
@@ -55,11 +82,69 @@ bool LinkReader::feed(const core::Line& line) {
     active_ = reader.get();
     return true;
   }
-  if (unread_tool_.empty()) {
-    unread_tool_ = unread_tool_of(whole);
-    unread_line_ = line.number;
+  return false;
+}
+
+// A line that a host or container said is its own before it is anybody's: titles are found anywhere
+// in a line, the rows below them are not.
+bool LinkReader::take_of_host(std::string_view whole, const core::Line& line) {
+  if (is_of_speaker_) return false;
+  auto rest = without_prefix(whole);
+  for (int prefixes = 0; rest && rest->speaker.empty() && prefixes < kMostPrefixes; ++prefixes)
+    rest = without_prefix(rest->text);
+  if (!rest || !names_a_host(*rest)) return false;
+  LinkReader* said_by = reader_of(rest->speaker);
+  core::Line own = line;
+  own.text = rest->text;
+  return said_by != nullptr && said_by->feed(own);
+}
+
+// What a CI system, a journal or a parallel shell put before the line is taken away, one after the
+// other; what several hosts say between each other's lines is read for each of them.
+bool LinkReader::take_prefixed(std::string_view whole, const core::Line& line) {
+  auto rest = without_prefix(whole);
+  for (int prefixes = 0; rest && prefixes < kMostPrefixes; ++prefixes) {
+    if (!rest->speaker.empty()) {
+      LinkReader* said_by = reader_of(rest->speaker);
+      core::Line own = line;
+      own.text = rest->text;
+      return said_by != nullptr && said_by->feed(own);
+    }
+    if (take({rest->text, strip_prefix(rest->text).text, line.number, line.ended})) return true;
+    rest = without_prefix(rest->text);
   }
   return false;
+}
+
+LinkReader* LinkReader::reader_of(std::string_view speaker) {
+  const auto found = speakers_.find(speaker);
+  if (found != speakers_.end()) return found->second.get();
+  if (is_of_speaker_ || speakers_.size() >= kMostSpeakers) return nullptr;
+  auto reader = std::make_unique<LinkReader>(file_);
+  reader->is_of_speaker_ = true;
+  return speakers_.emplace(std::string(speaker), std::move(reader)).first->second.get();
+}
+
+// "65536  5000  395,80  392,60": a comma before other than three digits is a decimal one.
+bool LinkReader::take_decimal_commas(std::string_view whole, const core::Line& line) {
+  if (active_ == nullptr || whole.find(',') == std::string_view::npos) return false;
+  std::string text(strip_prefix(whole).text);
+  Tokens tokens;
+  split(text, tokens);
+  bool is_changed = false;
+  for (std::size_t i = 0; i < tokens.size; ++i) {
+    const std::string_view word = tokens.at[i];
+    const std::size_t comma = word.find(',');
+    const bool is_number = word.find_first_not_of("0123456789,") == std::string_view::npos;
+    if (comma == std::string_view::npos || !is_number) continue;
+    const std::size_t digits = word.size() - comma - 1;
+    const bool is_decimal = comma > 0 && digits > 0 && digits != 3 &&
+                            word.find(',', comma + 1) == std::string_view::npos;
+    if (!is_decimal) return false;
+    text[static_cast<std::size_t>(word.data() - text.data()) + comma] = '.';
+    is_changed = true;
+  }
+  return is_changed && take({text, text, line.number, line.ended});
 }
 
 void LinkReader::collect(LinkToolReader& reader) {
@@ -76,11 +161,20 @@ void LinkReader::finish(Reading& reading) {
     reader->close();
     collect(*reader);
   }
+  for (const auto& [speaker, reader] : speakers_) {
+    Reading own;
+    reader->finish(own);
+    left_out_ += reader->left_out_;
+    for (LinkTest& test : own.links) {
+      if (test.host.empty()) test.host = speaker;
+      tests_.push_back(std::move(test));
+    }
+  }
   std::stable_sort(tests_.begin(), tests_.end(), [](const LinkTest& a, const LinkTest& b) {
     return a.first_line < b.first_line;
   });
   reading.links = std::move(tests_);
-  add_caveats(reading);
+  if (!is_of_speaker_) add_caveats(reading);
 }
 
 void LinkReader::add_caveats(Reading& reading) const {

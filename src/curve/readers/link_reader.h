@@ -6,6 +6,7 @@
 // kept, and what was left out is counted.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,13 @@ struct LinkLine {
   std::uint64_t number = 0;
   bool ended = true;  // false: the input ended without a line end
 };
+
+// The input ended inside this line (no line end), and its last figure has fewer digits behind the
+// point than the tool prints: "39" or "392.6" of "392.60" is a part of a number, not a number.
+bool is_cut_figure(const LinkLine& line, std::string_view last_word, std::size_t decimals);
+
+// A failed call, as the CUDA samples print it ("CUDA error at ...", "Cuda failure ...").
+bool is_cuda_failure(std::string_view line);
 
 // Half a unit of the last digit that was printed, as a share of the figure: 0.005 / 0.48 of "0.48".
 double rounding_of(std::string_view word, double figure);
@@ -67,6 +75,11 @@ class LinkReader {
   const std::string& unread_tool() const { return unread_tool_; }
 
  private:
+  bool take(const LinkLine& line);
+  bool take_of_host(std::string_view whole, const core::Line& line);
+  bool take_prefixed(std::string_view whole, const core::Line& line);
+  bool take_decimal_commas(std::string_view whole, const core::Line& line);
+  LinkReader* reader_of(std::string_view speaker);
   void collect(LinkToolReader& reader);
   void add_caveats(Reading& reading) const;
 
@@ -78,6 +91,9 @@ class LinkReader {
   std::string unread_tool_;
   std::uint64_t unread_line_ = 0;
   std::string plain_;
+  // "node07: ..." of a parallel shell: each host's lines by themselves.
+  std::map<std::string, std::unique_ptr<LinkReader>, std::less<>> speakers_;
+  bool is_of_speaker_ = false;
 };
 
 }  // namespace comm_probe::curve

@@ -9,6 +9,7 @@ namespace comm_probe::curve {
 namespace {
 
 constexpr int kHighestDevice = 4096;
+constexpr std::size_t kDecimals = 2;  // of both tools' bandwidths and latencies
 
 bool is_corner(std::string_view word) { return word == "D\\D" || word == "GPU" || word == "CPU"; }
 
@@ -54,15 +55,21 @@ bool MatrixRows::take_row(const LinkLine& line) {
   const auto number = device_number(tokens.at[0]);
   if (!number || (!matrix_.rows.empty() && *number <= matrix_.rows.back())) return false;
   std::vector<OptionalFigure> cells;
+  std::size_t failed = 0;
   for (std::size_t i = 1; i < tokens.size; ++i) {
     const auto figure = parse_decimal(tokens.at[i]);
-    const bool is_empty = tokens.at[i] == "N/A" || tokens.at[i] == "nan" || tokens.at[i] == "-nan";
-    if (!figure && !is_empty) return false;
-    const bool usable = figure && *figure >= 0 && *figure <= kLargestFigure;
+    const bool is_nan = tokens.at[i] == "nan" || tokens.at[i] == "-nan";
+    if (!figure && !is_nan && tokens.at[i] != "N/A") return false;
+    if (is_nan) ++failed;
+    const bool is_cut = figure && i + 1 == tokens.size && matrix_.unit != CellUnit::kNone &&
+                        is_cut_figure(line, tokens.at[i], kDecimals);
+    matrix_.is_cut = matrix_.is_cut || is_cut;
+    const bool usable = figure && !is_cut && *figure >= 0 && *figure <= kLargestFigure;
     cells.push_back(usable ? OptionalFigure(*figure) : OptionalFigure());
   }
   if (cells.size() < matrix_.columns.size()) matrix_.is_cut = true;
   cells.resize(matrix_.columns.size());
+  matrix_.failed += failed;
   matrix_.rows.push_back(*number);
   matrix_.row_lines.push_back(line.number);
   matrix_.cells.insert(matrix_.cells.end(), cells.begin(), cells.end());

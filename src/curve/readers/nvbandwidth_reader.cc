@@ -93,7 +93,9 @@ bool NvbandwidthReader::take_sum(const LinkLine& line) {
   if (last == nullptr && !test_.matrices.empty()) last = &test_.matrices.back();
   if (last != nullptr && !last->sum) {
     if (last->name.empty()) name_nvbandwidth_matrix(tokens.at[1], *last);
-    if (*sum >= 0 && *sum <= kLargestFigure && last->name == tokens.at[1]) last->sum = *sum;
+    const bool is_whole = !is_cut_figure(line, tokens.at[2], 2);
+    if (is_whole && *sum >= 0 && *sum <= kLargestFigure && last->name == tokens.at[1])
+      last->sum = *sum;
   }
   end_matrix();
   return true;
@@ -130,7 +132,8 @@ bool NvbandwidthReader::take_fact(const LinkLine& line) {
     return true;
   }
   if (text.starts_with("Driver Version:")) says_driver_ = true;
-  if (contains(text, "CUDA_ERROR_") || contains(text, "NVML_ERROR_")) {
+  // "[CUDA_ERROR_NOT_INITIALIZED] initialization error in ...": the bracket is no rank tag.
+  if (contains(line.whole, "CUDA_ERROR_") || contains(line.whole, "NVML_ERROR_")) {
     if (test_.errors.size() < kMostLinkErrors)
       test_.errors.push_back({file_, line.number, std::string(line.whole.substr(0, 200))});
     return true;
@@ -159,7 +162,7 @@ void NvbandwidthReader::open(const LinkLine& line) {
 
 void NvbandwidthReader::end_matrix() {
   if (!matrix_.is_open()) return;
-  const bool square = matrix_.matrix().kind == MatrixKind::kDeviceToDevice;
+  const bool square = matrix_.matrix().is_between_devices();
   LinkMatrix matrix = matrix_.finish(square);
   std::size_t cells = matrix.cells.size();
   for (const LinkMatrix& earlier : test_.matrices) cells += earlier.cells.size();
@@ -180,8 +183,10 @@ void NvbandwidthReader::close() {
 
 std::optional<LinkMatrix> read_nvbandwidth_title(std::string_view title) {
   title = trim(title);
-  if (!title.starts_with("memcpy ") && !title.starts_with("memory latency ")) return std::nullopt;
-  if (!contains(title, "(column)")) return std::nullopt;
+  // "Device to Device Latency SM GPU(row) <-> GPU(column) (ns)" begins in its own way.
+  const bool begins = title.starts_with("memcpy ") || title.starts_with("memory latency ") ||
+                      title.starts_with("Device to Device Latency ");
+  if (!begins || !contains(title, "(column)")) return std::nullopt;
   LinkMatrix matrix;
   matrix.title = kept(title);
   matrix.unit = title.ends_with("(GB/s)") ? CellUnit::kGBps
@@ -193,7 +198,8 @@ std::optional<LinkMatrix> read_nvbandwidth_title(std::string_view title) {
   if (contains(title, "CPU(row)"))
     matrix.kind = contains(title, "<- ") ? MatrixKind::kDeviceToHost : MatrixKind::kHostToDevice;
   else if (contains(title, "GPU(row)"))
-    matrix.kind = MatrixKind::kDeviceToDevice;
+    matrix.kind =
+        matrix.unit == CellUnit::kNs ? MatrixKind::kPeerLatency : MatrixKind::kDeviceToDevice;
   else if (contains(title, "memcpy local"))
     matrix.kind = MatrixKind::kLocalCopy;
   return matrix;

@@ -13,6 +13,8 @@ namespace comm_probe::curve {
 namespace {
 
 constexpr std::size_t kLongestText = 120;
+constexpr std::size_t kLongestCommand = 4096;
+constexpr std::size_t kDecimals = 2;  // of all its figures
 
 std::string kept(std::string_view text) { return std::string(trim(text).substr(0, kLongestText)); }
 
@@ -40,6 +42,21 @@ constexpr std::array kBenchmarks = {
     Benchmark{"Scatter Latency Test", "osu_scatter", true},
     Benchmark{"Reduce Latency Test", "osu_reduce", true},
     Benchmark{"Latency Test", "osu_latency", false}};
+
+// Where the launcher of an echoed command puts the ranks: one on each node, or several on one.
+Ends ends_of(std::string_view command) {
+  static constexpr std::array<std::string_view, 6> kOneEach = {
+      "ppr:1:node",         "-ppn 1", "-npernode 1", "--npernode 1", "--ntasks-per-node=1",
+      "--ntasks-per-node 1"};
+  const auto has = [command](std::string_view part) {
+    const std::size_t at = command.find(part);
+    return at != std::string_view::npos &&
+           (at + part.size() == command.size() || !is_digit(command[at + part.size()]));
+  };
+  if (std::any_of(kOneEach.begin(), kOneEach.end(), has)) return Ends::kTwoNodes;
+  if (has("ppr:2:node") || has("--ntasks-per-node=2") || has("-ppn 2")) return Ends::kOneNode;
+  return Ends::kNotSaid;
+}
 
 // "OSU MPI-CUDA Latency Test v7.5"
 bool read_title(std::string_view text, LinkTest& test) {
@@ -168,9 +185,10 @@ bool OsuReader::take(const LinkLine& line) {
       test_.file = file_;
       test_.first_line = test_.last_line = line.number;
       test_.host = std::exchange(prompt_host_, {});
-      test_.command = std::exchange(command_, {});
-      if (test_.command.ends_with(" D D") || contains(test_.command, " D H") ||
-          contains(test_.command, " H D"))
+      const std::string command = std::exchange(command_, {});
+      test_.command = kept(command);
+      test_.ends = ends_of(command);
+      if (command.ends_with(" D D") || contains(command, " D H") || contains(command, " H D"))
         test_.gpu.is_used = true;
       is_open_ = true;
     }
@@ -179,7 +197,8 @@ bool OsuReader::take(const LinkLine& line) {
   if (taken) test_.last_line = line.number;
   if (!taken && contains(line.whole, "osu_")) {
     prompt_host_ = host_of_prompt(line.whole);
-    if (line.whole.starts_with('$') || !prompt_host_.empty()) command_ = kept(line.whole);
+    if (line.whole.starts_with('$') || !prompt_host_.empty())
+      command_ = std::string(line.whole.substr(0, kLongestCommand));
   }
   return taken;
 }
@@ -195,7 +214,13 @@ bool OsuReader::take_fact(const LinkLine& line) {
     test_.gpu.is_used = contains(line.text, "DEVICE") || contains(line.text, "MANAGED");
     return true;
   }
-  return line.text.starts_with("Datatype:") || line.text.starts_with("[ pairs:");
+  if (line.text.starts_with("[ pairs:")) {
+    Tokens tokens;
+    split(line.text, tokens);
+    if (tokens.size > 2) test_.pairs = parse_small(tokens.at[2]);
+    return true;
+  }
+  return line.text.starts_with("Datatype:");
 }
 
 bool OsuReader::take_row(const LinkLine& line) {
@@ -208,20 +233,29 @@ bool OsuReader::take_row(const LinkLine& line) {
   LinkRow row;
   row.bytes = core::Bytes::of(*bytes);
   row.line = line.number;
+  row_is_cut_ = false;
   for (std::size_t i = 1; i < tokens.size; ++i) {
     if (tokens.at[i] == "Pass") continue;
-    if (tokens.at[i] == "Fail" && test_.errors.size() < kMostLinkErrors) {
-      test_.errors.push_back({file_, line.number, std::string(line.whole.substr(0, 200))});
+    if (tokens.at[i] == "Fail") {
+      if (test_.wrong_results.size() < kMostLinkErrors)
+        test_.wrong_results.push_back({file_, line.number, std::string(line.whole.substr(0, 200))});
       continue;
     }
     const auto figure = parse_decimal(tokens.at[i]);
+    const bool is_last = i + 1 == tokens.size;
+    const bool is_whole_number =
+        columns_[i] == OsuColumn::kIterations || columns_[i] == OsuColumn::kOther;
+    row_is_cut_ = is_last && !line.ended &&
+                  (!figure || (!is_whole_number && is_cut_figure(line, tokens.at[i], kDecimals)));
+    if (row_is_cut_) break;
     if (!figure) return false;
     if (*figure < 0 || *figure > kLargestFigure) continue;
     set_figure(columns_[i], *figure, row);
     if (columns_[i] == OsuColumn::kBandwidth) row.rounding = rounding_of(tokens.at[i], *figure);
   }
-  row_is_cut_ = !row.average && !row.t_avg;
-  if (!row_is_cut_ && test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);
+  const bool has_result = row.average || row.t_avg;
+  row_is_cut_ = row_is_cut_ || !has_result;
+  if (has_result && test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);
   return true;
 }
 

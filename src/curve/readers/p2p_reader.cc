@@ -57,6 +57,7 @@ class P2pReader : public LinkToolReader {
   bool take_title(const LinkLine& line);
   bool take_device(const LinkLine& line);
   bool take_access(const LinkLine& line);
+  bool take_error(const LinkLine& line);
   void open(const LinkLine& line);
   void end_matrix();
 
@@ -78,7 +79,7 @@ bool P2pReader::take(const LinkLine& line) {
     open(line);
     taken = true;
   }
-  taken = taken || take_device(line) || take_access(line);
+  taken = taken || take_device(line) || take_access(line) || take_error(line);
   if (taken) test_.last_line = line.number;
   return taken;
 }
@@ -150,6 +151,15 @@ bool P2pReader::take_access(const LinkLine& line) {
   if (!is_open_) open(line);
   if (tokens.at[1] == "CANNOT" && test_.denied_peers.size() < kMostDenied)
     test_.denied_peers.push_back({*from, *to, line.number});
+  return true;
+}
+
+// Of its own check ("Cuda failure p2pBandwidthLatencyTest.cu:123: 'out of memory'") and of the
+// samples' common one.
+bool P2pReader::take_error(const LinkLine& line) {
+  if (!is_open_ || !is_cuda_failure(line.whole)) return false;
+  if (test_.errors.size() < kMostLinkErrors)
+    test_.errors.push_back({file_, line.number, std::string(line.whole.substr(0, 200))});
   return true;
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/units.h"
-#include "curve/readers/link_reader.h"
 #include "curve/row_reader.h"
 #include "curve/tokens.h"
 
@@ -19,9 +18,10 @@ struct Verb {
   std::string_view title;
   std::string_view program;
 };
-constexpr std::array kVerbs = {Verb{"RDMA_Write", "write"}, Verb{"RDMA_Read", "read"},
-                               Verb{"WriteImm", "write"},   Verb{"RDMA_WriteImm", "write"},
-                               Verb{"Send", "send"},        Verb{"Atomic", "atomic"}};
+constexpr std::array kVerbs = {Verb{"RDMA_Write", "write"},  Verb{"RDMA_Read", "read"},
+                               Verb{"WriteImm", "write"},    Verb{"RDMA_WriteImm", "write"},
+                               Verb{"Send", "send"},         Verb{"Atomic", "atomic"},
+                               Verb{"RDMA Atomic", "atomic"}};
 
 // The program's stem, "write" of "RDMA_Write BW Test"; empty for no verb of perftest.
 std::string_view verb_of(std::string_view title) {
@@ -68,6 +68,8 @@ void take_option(const Tokens& tokens, std::size_t at, LinkTest& test) {
     test.gid_index = parse_small(*value);
   if (word == "-b" || word == "--bidirectional") test.bidirectional = true;
   if (word == "-R" || word == "--rdma_cm") test.rdma_cm = true;
+  if (word == "-e" || word == "--events") test.uses_events = true;
+  if (word == "-O" || word == "--dualport") test.dual_port = true;
   if (word.starts_with("--use_cuda") || word.starts_with("--use_rocm")) {
     test.gpu.is_used = true;
     if (contains(word, "dmabuf")) test.gpu.dmabuf = true;
@@ -142,6 +144,12 @@ void set_time(LinkColumn column, double figure, LinkRow& row) {
   }
 }
 
+// Digits behind the point, as perftest prints them (its REPORT_FMT of both kinds).
+std::size_t decimals_of(LinkColumn column) {
+  if (column == LinkColumn::kBytes || column == LinkColumn::kIterations) return 0;
+  return column == LinkColumn::kRate ? 6 : 2;
+}
+
 void set_figure(LinkColumn column, double figure, const LinkLayout& layout, LinkRow& row) {
   const auto bandwidth = [&] {
     return core::Bandwidth::from_bytes_per_second(figure * layout.unit);
@@ -165,6 +173,7 @@ bool read_perftest_title(std::string_view text, LinkTest& test) {
   test.program = "ib_" + std::string(verb) + (is_latency ? "_lat" : "_bw");
   test.is_latency = is_latency;
   test.reads = verb == "read";
+  test.round_trip = test.reads || verb == "atomic";
   if (contains(text, "Bidirectional")) test.bidirectional = true;
   test.post_list = contains(text, "Post List");
   return true;
@@ -186,6 +195,7 @@ bool read_perftest_command(std::string_view text, LinkTest& test) {
   test.program = base_name(tokens.at[program]);
   test.is_latency = test.program.ends_with("_lat");
   test.reads = contains(test.program, "_read_");
+  test.round_trip = test.reads || contains(test.program, "_atomic_");
   for (std::size_t i = program + 1; i < tokens.size; ++i) take_option(tokens, i, test);
   return true;
 }
@@ -213,18 +223,25 @@ bool set_perftest_field(std::string_view name, std::string_view value, LinkTest&
     test.link_type = kept(value);
   } else if (key == "GID index" || key == "Gid index") {
     test.gid_index = parse_small(value);
+  } else if (key == "Dual-port") {
+    test.dual_port = value == "ON";
   } else if (key == "rdma cm QPs") {
     test.rdma_cm = value == "ON";
   } else {
-    static constexpr std::array<std::string_view, 15> kOthers = {
-        "Dual-port",       "Using SRQ",
-        "Lock-free",       "ibv wr* API",
-        "Using DDP",       "Post List",
-        "CQ Moderation",   "CQE Poll Batch",
-        "Max inline data", "Using Enhanced Reorder",
-        "RX depth",        "Outstand reads",
-        "Data ex. method", "TOS",
-        "Connection"};
+    static constexpr std::array<std::string_view, 14> kOthers = {"Using SRQ",
+                                                                 "Lock-free",
+                                                                 "ibv wr* API",
+                                                                 "Using DDP",
+                                                                 "Post List",
+                                                                 "CQ Moderation",
+                                                                 "CQE Poll Batch",
+                                                                 "Max inline data",
+                                                                 "Using Enhanced Reorder",
+                                                                 "RX depth",
+                                                                 "Outstand reads",
+                                                                 "Data ex. method",
+                                                                 "TOS",
+                                                                 "Connection"};
     return std::find(kOthers.begin(), kOthers.end(), key) != kOthers.end();
   }
   return true;
@@ -242,6 +259,15 @@ bool read_perftest_fields(std::string_view text, LinkTest& test) {
     text = trim(value.substr(end));
   }
   return known;
+}
+
+bool begins_perftest(std::string_view text) {
+  static constexpr std::array<std::string_view, 13> kOwn = {
+      "Dual-port",        "Number of qps", "Transport type", "Connection type", "Using SRQ",
+      "PCIe relax order", "ibv_wr* API",   "TX depth",       "CQ Moderation",   "Mtu  ",
+      "Max inline data",  "rdma_cm QPs",   "Data ex. method"};
+  return std::any_of(kOwn.begin(), kOwn.end(),
+                     [text](std::string_view key) { return contains(text, key); });
 }
 
 bool read_perftest_address(std::string_view text, LinkTest& test, bool& is_remote) {
@@ -355,15 +381,16 @@ std::optional<LinkLayout> read_perftest_header(std::string_view text) {
   return layout;
 }
 
-LinkRowKind read_perftest_row(std::string_view text, const LinkLayout& layout, LinkRow& row) {
+LinkRowKind read_perftest_row(const LinkLine& line, const LinkLayout& layout, LinkRow& row) {
   Tokens tokens;
-  split(text, tokens);
+  split(line.text, tokens);
   if (tokens.size < 2 || tokens.size > layout.columns.size()) return LinkRowKind::kNotARow;
   const auto bytes = parse_whole(tokens.at[0]);
   if (!bytes) return LinkRowKind::kNotARow;
   row.bytes = core::Bytes::of(*bytes);
   bool refused = false;
   bool has_result = false;
+  bool is_cut = false;
   for (std::size_t i = 1; i < tokens.size; ++i) {
     const LinkColumn column = layout.columns[i];
     const auto figure = parse_decimal(tokens.at[i]);
@@ -373,13 +400,16 @@ LinkRowKind read_perftest_row(std::string_view text, const LinkLayout& layout, L
       refused = true;
       continue;
     }
+    is_cut = i + 1 == tokens.size && is_cut_figure(line, tokens.at[i], decimals_of(column));
+    if (is_cut) break;
     set_figure(column, *figure, layout, row);
     if (column == LinkColumn::kAverage) row.rounding = rounding_of(tokens.at[i], *figure);
     has_result = has_result || column == LinkColumn::kAverage || column == LinkColumn::kMean ||
                  column == LinkColumn::kTypical;
   }
   if (refused) return LinkRowKind::kRefused;
-  return has_result ? LinkRowKind::kRow : LinkRowKind::kCut;
+  if (!has_result) return LinkRowKind::kCut;
+  return is_cut ? LinkRowKind::kRowCut : LinkRowKind::kRow;
 }
 
 }  // namespace comm_probe::curve

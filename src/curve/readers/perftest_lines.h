@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "curve/link_test.h"
+#include "curve/readers/link_reader.h"
 #include "curve/tokens.h"
 
 namespace comm_probe::curve {
@@ -21,6 +22,8 @@ bool read_perftest_command(std::string_view text, LinkTest& test);
 
 // "Number of qps   : 1            Transport type : IB": False where no key is one of perftest's.
 bool read_perftest_fields(std::string_view text, LinkTest& test);
+// One of the keys is a word that other programs do not print ("Device:" alone is anybody's).
+bool begins_perftest(std::string_view text);
 // One pair, as the JSON has it too ("Number_of_qps"): blanks and "_" are the same.
 bool set_perftest_field(std::string_view key, std::string_view value, LinkTest& test);
 
@@ -58,7 +61,8 @@ struct LinkLayout {
 // "#bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]"
 std::optional<LinkLayout> read_perftest_header(std::string_view text);
 
-enum class LinkRowKind { kNotARow, kRow, kCut, kRefused };
-LinkRowKind read_perftest_row(std::string_view text, const LinkLayout& layout, LinkRow& row);
+// kRowCut: a result, of which the last figure is cut; it is left out. kCut: no result yet.
+enum class LinkRowKind { kNotARow, kRow, kRowCut, kCut, kRefused };
+LinkRowKind read_perftest_row(const LinkLine& line, const LinkLayout& layout, LinkRow& row);
 
 }  // namespace comm_probe::curve

@@ -51,11 +51,11 @@ bool PerftestReader::take_row(const LinkLine& line) {
   if (!layout_) return false;
   LinkRow row;
   row.line = line.number;
-  const LinkRowKind kind = read_perftest_row(line.text, *layout_, row);
+  const LinkRowKind kind = read_perftest_row(line, *layout_, row);
   if (kind == LinkRowKind::kNotARow) return false;
   advance(Stage::kRows, line);
-  row_is_cut_ = kind == LinkRowKind::kCut;
-  if (kind != LinkRowKind::kRow) return true;
+  row_is_cut_ = kind == LinkRowKind::kCut || kind == LinkRowKind::kRowCut;
+  if (kind != LinkRowKind::kRow && kind != LinkRowKind::kRowCut) return true;
   // Server and client print the same rows into one text.
   const bool is_twin =
       test_.both_ends && !test_.rows.empty() && test_.rows.back().bytes == row.bytes &&
@@ -99,6 +99,7 @@ bool PerftestReader::take_title(const LinkLine& line) {
 bool PerftestReader::take_preamble(const LinkLine& line) {
   if (!read_perftest_fields(line.text, probe_)) return false;
   probe_ = {};
+  if (stage_ == Stage::kNothing && !begins_perftest(line.text)) return false;
   if (stage_ == Stage::kHeader && !test_.both_ends) return false;
   if (stage_ == Stage::kRows) close();  // the next test, whose title was cut away
   if (stage_ == Stage::kNothing) open(Stage::kFields, line);

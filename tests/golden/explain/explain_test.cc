@@ -191,5 +191,20 @@ TEST(Explain, PagesAndTermsOfSeveralWords) {
   EXPECT_NE(wrong.err.find("did you mean 'network-paths'?"), std::string::npos) << wrong;
 }
 
+// Findings send the reader to `comm-probe explain "status 12"`; names and codes are those of
+// ibv_wc_status in libibverbs' verbs.h.
+TEST(Explain, EveryCompletionStatusAnswers) {
+  for (int code = 0; code <= 19; ++code) {
+    const auto run = test::run_binary({"explain", "status " + std::to_string(code)});
+    EXPECT_EQ(run.status, 0) << run;
+  }
+  const auto by_code = test::run_binary({"explain", "status", "12"});
+  EXPECT_NE(by_code.out.find("IBV_WC_RETRY_EXC_ERR"), std::string::npos) << by_code;
+  EXPECT_EQ(test::run_binary({"explain", "RETRY_EXC_ERR"}).out, by_code.out);
+  EXPECT_EQ(test::run_binary({"explain", "status 99"}).status, 2);
+  const auto setting = test::run_binary({"explain", "NCCL_IB_TIMEOUT_X"});
+  EXPECT_NE(setting.err.find("nccl env --explain"), std::string::npos) << setting;
+}
+
 }  // namespace
 }  // namespace comm_probe

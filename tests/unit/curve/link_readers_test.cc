@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <regex>
 #include <sstream>
 
@@ -224,7 +225,7 @@ TEST(LinkReaders, ALatencyTestHasItsTimes) {
   ASSERT_EQ(reading.links.size(), 1U);
   const LinkTest& test = reading.links[0];
   EXPECT_EQ(test.program, "ib_read_lat");
-  EXPECT_TRUE(test.is_latency && test.reads);
+  EXPECT_TRUE(test.is_latency && test.round_trip);
   const LinkRow& row = test.rows.at(0);
   EXPECT_NEAR(row.t_min->in_us(), 1.05, 1e-9);
   EXPECT_NEAR(row.t_max->in_us(), 3.40, 1e-9);
@@ -286,6 +287,239 @@ TEST(LinkReaders, ErrorsAreKeptWithTheirLines) {
   ASSERT_EQ(reading.links[1].errors.size(), 2U);
   EXPECT_EQ(reading.links[1].errors[1].text, "Failed status 12: wr_id 0 syndrom 0x81");
   EXPECT_TRUE(reading.caveats.empty());  // an error says why there is no result
+}
+
+// Where the input ends inside a number, the part that is there is no number: every cut of the last
+// line gives the whole figures before it or none, never another figure.
+void expect_no_other_figure(const std::string& text) {
+  const auto figures_of = [](const Reading& reading) {
+    std::vector<double> figures;
+    for (const LinkTest& test : reading.links) {
+      for (const LinkRow& row : test.rows) {
+        if (row.average) figures.push_back(row.average->in_GBps());
+        if (row.peak) figures.push_back(row.peak->in_GBps());
+        if (row.message_rate) figures.push_back(*row.message_rate);
+        for (const auto& time : {row.t_min, row.t_max, row.t_typical, row.t_avg, row.t_p99})
+          if (time) figures.push_back(time->in_us());
+      }
+      for (const LinkMatrix& matrix : test.matrices)
+        for (const OptionalFigure& cell : matrix.cells)
+          if (cell) figures.push_back(*cell);
+    }
+    return figures;
+  };
+  const auto whole = figures_of(read_text(text));
+  ASSERT_FALSE(whole.empty());
+  for (std::size_t end = text.rfind('\n', text.size() - 2) + 1; end < text.size(); ++end) {
+    auto input = core::Input::from_memory("paste.txt", text.substr(0, end));
+    const auto reading = read(input);
+    if (!reading.ok()) continue;
+    for (const double figure : figures_of(*reading))
+      EXPECT_NE(std::find(whole.begin(), whole.end(), figure), whole.end())
+          << figure << " in " << text.substr(0, end);
+  }
+}
+
+TEST(LinkReaders, APartOfANumberIsNoNumber) {
+  const std::string bandwidth =
+      "                    RDMA_Write BW Test\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             395.81             392.62             0.748827\n";
+  expect_no_other_figure(bandwidth);
+  expect_no_other_figure(
+      "                    RDMA_Write Latency Test\n"
+      " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    "
+      "t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]\n"
+      " 2       1000          1.01           13.25         1.12               1.13           0.14  "
+      "          1.45                    13.26\n");
+  expect_no_other_figure(
+      "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n1048576   24200.17\n"
+      "4194304   24500.18\n");
+  expect_no_other_figure(
+      "nvbandwidth Version: v0.4\nRunning device_to_device_memcpy_write_ce.\n"
+      "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)\n"
+      "           0         1\n 0       N/A    376.41\n 1    375.72       N/A\n");
+  expect_no_other_figure(
+      "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n"
+      "     0 801.28  22.23 \n     1  22.32 813.87 \n");
+  expect_no_other_figure(
+      "[CUDA Bandwidth Test] - Starting...\n Host to Device Bandwidth, 1 Device(s)\n"
+      "   Transfer Size (Bytes)\tBandwidth(GB/s)\n   32000000\t\t\t26.3\n");
+  expect_no_other_figure(
+      "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
+      "1m      10      =10      20m         0.01s   2185.67     479.75       0.01\n");
+}
+
+// Pastes lose their last line end: a number with all its digits counts.
+TEST(LinkReaders, AWholeLastLineWithoutALineEndCounts) {
+  const Reading reading = read_text(
+      "                    RDMA_Write BW Test\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             395.80             392.60             0.748825");
+  ASSERT_EQ(reading.links.size(), 1U);
+  ASSERT_EQ(reading.links[0].rows.size(), 1U);
+  EXPECT_FALSE(reading.links[0].is_cut);
+  EXPECT_TRUE(reading.caveats.empty());
+}
+
+TEST(LinkReaders, WhatTheHeaderOfATestSaysOfItsEnds) {
+  const Reading dual = read_text(
+      "                    RDMA_Write BW Test\n Dual-port       : ON\t\tDevice         : mlx5_0\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             195.80             195.10             0.372124\n");
+  ASSERT_EQ(dual.links.size(), 1U);
+  EXPECT_TRUE(dual.links[0].dual_port);
+  const char* const kOsu =
+      "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n"
+      "# [ pairs: 8 ] [ window size: 64 ]\n# Size    MB/s    Messages/s\n"
+      "65536   24400.20   372317.50\n";
+  const Reading pairs = read_text(std::string("$ mpirun -np 16 osu_mbw_mr\n") + kOsu);
+  ASSERT_EQ(pairs.links.size(), 1U);
+  EXPECT_EQ(pairs.links[0].pairs, 8);
+  EXPECT_EQ(pairs.links[0].ends, Ends::kNotSaid);
+  const Reading placed =
+      read_text(std::string("$ mpirun -np 2 --map-by ppr:1:node osu_mbw_mr\n") + kOsu);
+  EXPECT_EQ(placed.links.at(0).ends, Ends::kTwoNodes);
+  const Reading inside =
+      read_text(std::string("$ mpirun -np 2 --map-by ppr:2:node osu_mbw_mr\n") + kOsu);
+  EXPECT_EQ(inside.links.at(0).ends, Ends::kOneNode);
+}
+
+TEST(LinkReaders, WrongDataOfOsuIsNoError) {
+  const Reading reading = read_text(
+      "# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_INT.\n"
+      "# Size       Avg Latency(us)        Validation\n"
+      "4                       3.52              Pass\n8                       3.51              "
+      "Fail\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  EXPECT_EQ(reading.links[0].rows.size(), 2U);
+  EXPECT_TRUE(reading.links[0].errors.empty());
+  ASSERT_EQ(reading.links[0].wrong_results.size(), 1U);
+  EXPECT_EQ(reading.links[0].wrong_results[0].line, 5U);
+}
+
+std::vector<double> averages_of(const Reading& reading) {
+  std::vector<double> rates;
+  for (const LinkTest& test : reading.links)
+    for (const LinkRow& row : test.rows)
+      rates.push_back(row.average ? row.average->in_Gbps() : row.latency()->in_us());
+  return rates;
+}
+
+std::vector<double> cells_of(const LinkMatrix& matrix) {
+  std::vector<double> cells;
+  for (const OptionalFigure& cell : matrix.cells) cells.push_back(cell.value_or(-1));
+  return cells;
+}
+
+std::string with_prefix(const std::string& text, const std::function<std::string(int)>& prefix) {
+  std::istringstream lines(text);
+  std::string changed;
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number)
+    changed += prefix(number) + line + "\n";
+  return changed;
+}
+
+// What CI systems, journals, parallel shells, listings and mail put before a line changes no
+// figure.
+TEST_F(LinkFiles, PrefixesOfLinesChangeNoFigure) {
+  const std::vector<std::pair<const char*, std::function<std::string(int)>>> prefixes = {
+      {"CI", [](int) { return "2024-05-14T09:12:00.1234567Z "; }},
+      {"CI in brackets", [](int) { return "[2024-05-14 09:12:09] "; }},
+      {"clock", [](int) { return "09:12:09 "; }},
+      {"journal", [](int) { return "May 14 09:12:09 node07 bench[1234]: "; }},
+      {"pdsh", [](int) { return "node07: "; }},
+      {"kubectl", [](int) { return "launcher-abc12 | "; }},
+      {"cat -n", [](int number) { return "    " + std::to_string(number) + "\t"; }},
+      {"nl", [](int number) { return std::to_string(number) + " | "; }},
+      {"grep -n", [](int number) { return std::to_string(number) + ": "; }},
+      {"mail", [](int) { return ">> "; }},
+      {"CI and pdsh", [](int) { return "2024-05-14T09:12:00.1Z node07: "; }}};
+  for (const char* file :
+       {"sample_ib_write_bw_gbits.txt", "sample_ib_write_lat.txt", "sample_nvbandwidth.txt"}) {
+    const std::string text = text_of(kSamples + file);
+    const Reading plain = read_text(text);
+    ASSERT_FALSE(plain.links.empty()) << file;
+    for (const auto& [name, prefix] : prefixes) {
+      const Reading reading = read_text(with_prefix(text, prefix));
+      ASSERT_EQ(reading.links.size(), plain.links.size()) << file << " " << name;
+      EXPECT_EQ(averages_of(reading), averages_of(plain)) << file << " " << name;
+      EXPECT_TRUE(reading.caveats.empty()) << file << " " << name;
+      for (std::size_t i = 0; i < plain.links.size(); ++i) {
+        ASSERT_EQ(reading.links[i].matrices.size(), plain.links[i].matrices.size()) << name;
+        for (std::size_t m = 0; m < plain.links[i].matrices.size(); ++m)
+          EXPECT_EQ(cells_of(reading.links[i].matrices[m]), cells_of(plain.links[i].matrices[m]))
+              << name;
+      }
+    }
+  }
+}
+
+// pdsh mixes the lines of its hosts.
+TEST_F(LinkFiles, LinesOfTwoHostsAreTwoTests) {
+  const std::string text = text_of(kSamples + "sample_ib_write_bw_gbits.txt");
+  std::istringstream lines(text);
+  std::string mixed;
+  for (std::string line; std::getline(lines, line);)
+    mixed += "node07: " + line + "\nnode08: " + line + "\n";
+  const Reading reading = read_text(mixed);
+  ASSERT_EQ(reading.links.size(), 2 * read_text(text).links.size());
+  for (const LinkTest& test : reading.links) EXPECT_FALSE(test.is_cut);
+  EXPECT_NE(reading.links[0].host, reading.links[1].host);
+}
+
+TEST(LinkReaders, DecimalCommasAreRead) {
+  const Reading reading = read_text(
+      "                    RDMA_Write BW Test\n"
+      " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+      " 65536      5000             395,80             392,60             0,748825\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  ASSERT_EQ(reading.links[0].rows.size(), 1U);
+  EXPECT_NEAR(reading.links[0].rows[0].average->in_Gbps(), 392.6, 1e-9);
+  EXPECT_TRUE(reading.caveats.empty());
+}
+
+// rocm-bandwidth-test and others print "Device:", too.
+TEST(LinkReaders, AWordOfManyProgramsBeginsNoTest) {
+  for (const char* line : {"Device: 2,  AMD Instinct MI300X", "Connection: keep-alive", "TOS: 0"}) {
+    auto input = core::Input::from_memory("paste.txt", std::string(line) + "\n");
+    EXPECT_FALSE(read(input).ok()) << line;
+  }
+  auto rocm = core::Input::from_memory(
+      "rocm.txt", "RocmBandwidthTest Version: 2.6.0\n Device: 2,  AMD Instinct MI300X\n");
+  const auto reading = read(rocm);
+  ASSERT_FALSE(reading.ok());
+  EXPECT_NE(reading.error().message.find("rocm-bandwidth-test"), std::string::npos);
+}
+
+// The errors of the CUDA tools, as their sources print them.
+TEST(LinkReaders, ErrorsOfCudaToolsAreKept) {
+  for (const char* text :
+       {"nvbandwidth Version: v0.4\n[CUDA_ERROR_NOT_INITIALIZED] initialization error in "
+        "expression "
+        "cuInit(0) in main() : nvbandwidth.cpp:202\n",
+        "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nCuda failure "
+        "p2pBandwidthLatencyTest.cu:163: 'out of memory'\n",
+        "[CUDA Bandwidth Test] - Starting...\n Host to Device Bandwidth, 1 Device(s)\nCUDA error "
+        "at bandwidthTest.cu:686 code=2(cudaErrorMemoryAllocation) \"cudaMalloc\"\n"}) {
+    const Reading reading = read_text(text);
+    ASSERT_EQ(reading.links.size(), 1U) << text;
+    EXPECT_EQ(reading.links[0].errors.size(), 1U) << text;
+  }
+}
+
+TEST(LinkReaders, TheLatencyMatrixOfNvbandwidthIsKept) {
+  const Reading reading = read_text(
+      "nvbandwidth Version: v0.8\n\nRunning device_to_device_latency_sm.\n"
+      "Device to Device Latency SM GPU(row) <-> GPU(column) (ns)\n           0         1\n"
+      " 0       N/A    772.35\n 1    771.35       N/A\n");
+  ASSERT_EQ(reading.links.size(), 1U);
+  ASSERT_EQ(reading.links[0].matrices.size(), 1U);
+  const LinkMatrix& matrix = reading.links[0].matrices[0];
+  EXPECT_EQ(matrix.kind, MatrixKind::kPeerLatency);
+  EXPECT_EQ(matrix.unit, CellUnit::kNs);
+  EXPECT_EQ(matrix.cell(0, 1).value_or(0), 772.35);
 }
 
 TEST(LinkReaders, OsuBandwidthIsInMegabytes) {

@@ -75,6 +75,45 @@ TEST(NodeMatrix, ATriangleHasNoFailedRuns) {
   for (const Pair& pair : reading.pairs) EXPECT_TRUE(pair.avg_busbw);
 }
 
+bool is_matrix(const std::string& text) { return is_node_matrix(text); }
+
+// rocm-smi --showtopo prints weights of links between GPUs (15 is nearer than 45): no nodes, no
+// GB/s.
+TEST(NodeMatrix, DevicesOfOneMachineAreNoNodes) {
+  for (const char* device : {"GPU", "gpu", "mlx5_", "NIC", "cpu"}) {
+    const std::string d = device;
+    std::string text = "======= Weight between two GPUs =======\n ";
+    for (int i = 0; i < 4; ++i) text += "  " + d + std::to_string(i);
+    for (int i = 0; i < 4; ++i) text += "\n" + d + std::to_string(i) + "  15  45  45  45";
+    EXPECT_FALSE(is_matrix(text + "\n")) << text;
+  }
+}
+
+// Of times, hops and losses the small figure is the good one.
+TEST(NodeMatrix, OtherQuantitiesAreRefusedByName) {
+  const char* const kRows =
+      "       n1  n2  n3  n4\nn1  -  12.1  12.3  12.0\nn2  12.1  -  12.1  3.1\n"
+      "n3  12.3  12.1  -  12.2\nn4  12.0  3.1  12.2  -\n";
+  for (const char* title : {"RTT latency matrix (us)", "ping, ms", "hops", "packet loss in %"}) {
+    auto input = core::Input::from_memory("m.txt", std::string(title) + "\n" + kRows);
+    const auto reading = read(input);
+    ASSERT_FALSE(reading.ok()) << title;
+    EXPECT_NE(reading.error().message.find("not of bandwidths"), std::string::npos) << title;
+  }
+  auto named = core::Input::from_memory("m.txt", std::string("busbw GB/s\n") + kRows);
+  EXPECT_TRUE(read(named).ok());
+}
+
+TEST(NodeMatrix, DecimalCommasBesideSemicolons) {
+  auto input = core::Input::from_memory(
+      "m.csv", "GB/s\n;n1;n2;n3\nn1;;48,29;48,08\nn2;48,10;;48,26\nn3;47,90;20,13;\n");
+  const auto reading = read(input);
+  ASSERT_TRUE(reading.ok());
+  ASSERT_EQ(reading->pairs.size(), 6U);
+  EXPECT_DOUBLE_EQ(reading->pairs[0].avg_busbw->in_GBps(), 48.29);
+  EXPECT_DOUBLE_EQ(reading->pairs[5].avg_busbw->in_GBps(), 20.13);
+}
+
 TEST(NodeMatrix, OtherTablesAreNone) {
   EXPECT_FALSE(is_node_matrix("        GPU0    GPU1    GPU2\nGPU0     X      NV12    SYS\n"));
   EXPECT_FALSE(is_node_matrix("test,nodes,gpus_per_node\nalltoall_perf,2,1\n"));

@@ -32,12 +32,12 @@ std::vector<LinkTest> read_links(const std::string& path) {
 
 Judgement judge_all(const std::vector<LinkTest>& tests, const LinkReference& reference = {}) {
   Judgement all;
-  std::vector<const LinkTest*> pointers;
+  std::vector<ComparedTest> compared;
   for (const LinkTest& test : tests) {
     all.add(judge_link_test(test, reference));
-    pointers.push_back(&test);
+    compared.push_back({&test, reference});
   }
-  all.add(compare_link_tests(pointers));
+  all.add(compare_link_tests(compared));
   return all;
 }
 
@@ -138,15 +138,15 @@ TEST(LinkCeiling, PortAndSlot) {
 
 // The table of rdma.md section 7.
 TEST(LinkCeiling, PacketEfficiencyByMtu) {
-  const auto efficiency = [](const char* type, int mtu) {
+  const auto efficiency = [](Wire type, int mtu) {
     return packet_efficiency(type, core::Bytes::of(mtu));
   };
-  EXPECT_NEAR(efficiency("IB", 256), 0.901, 5e-4);
-  EXPECT_NEAR(efficiency("IB", 1024), 0.973, 5e-4);
-  EXPECT_NEAR(efficiency("IB", 4096), 0.993, 5e-4);
-  EXPECT_NEAR(efficiency("Ethernet", 256), 0.757, 5e-4);
-  EXPECT_NEAR(efficiency("Ethernet", 1024), 0.926, 5e-4);
-  EXPECT_NEAR(efficiency("Ethernet", 4096), 0.980, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kInfiniBand, 256), 0.901, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kInfiniBand, 1024), 0.973, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kInfiniBand, 4096), 0.993, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kRoce, 256), 0.757, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kRoce, 1024), 0.926, 5e-4);
+  EXPECT_NEAR(efficiency(Wire::kRoce, 4096), 0.980, 5e-4);
 }
 
 LinkTest write_bandwidth(double Gbps, const std::string& file = "run.txt") {
@@ -239,6 +239,243 @@ TEST(LinkErrors, AStatusIsTranslated) {
   ASSERT_EQ(judgement.findings.size(), 1U);
   EXPECT_EQ(judgement.findings[0].id, "curve.link-failed");
   EXPECT_NE(judgement.findings[0].summary.find("RETRY_EXC_ERR"), std::string::npos);
+}
+
+// perftest compares no data (its sources print these lines where a call, a peer or a device fails),
+// so none of its error lines may be called wrong data; each has something to do.
+TEST(LinkErrors, NoErrorLineOfPerftestIsWrongData) {
+  for (const char* line : {"Couldn't allocate MR",
+                           "failed to create mr",
+                           "Failed to create MR",
+                           "Couldn't create IB resources",
+                           "Failed to modify QP 0x1 to RTR",
+                           "Unable to Connect the HCA's through the link",
+                           "Unable to init the socket connection",
+                           "Couldn't connect to node2:18515",
+                           "Couldn't get device attributes",
+                           "Couldn't get context for the device",
+                           "Unable to find the Infiniband/RoCE device",
+                           "IB device mlx5_9 not found",
+                           "Completion with error at client",
+                           "Failed status 5: wr_id 0",
+                           "Port number 1 state is Down",
+                           "Couldn't set the link layer",
+                           "Failed to exchange data between server and clients",
+                           "Unexpected CM event bl blka 8",
+                           "Unable to perform rdma_client function",
+                           "cuda init failed",
+                           "cuMemAlloc error=2",
+                           "Failed to complete run_iter_bw function successfully"}) {
+    LinkTest test;
+    test.program = "ib_write_bw";
+    test.errors = {{"run.txt", 7, line}};
+    const Judgement judgement = judge_link_test(test, {});
+    ASSERT_EQ(judgement.findings.size(), 1U) << line;
+    const core::Finding& finding = judgement.findings[0];
+    EXPECT_EQ(finding.id, "curve.link-failed") << line;
+    EXPECT_EQ(finding.summary.find("data that arrived"), std::string::npos) << finding.summary;
+    EXPECT_NE(finding.summary.find("; "), std::string::npos) << finding.summary;  // a meaning
+    EXPECT_FALSE(finding.next.empty()) << line;
+  }
+}
+
+// Wrong numbers are never the network's: it checks every packet.
+TEST(LinkErrors, WrongDataIsNoFaultOfTheLink) {
+  LinkTest test;
+  test.tool = curve::LinkTool::kOsu;
+  test.program = "osu_allreduce";
+  test.collective = test.is_latency = true;
+  test.wrong_results = {{"osu.txt", 5, "8   3.51   Fail"}};
+  const Judgement judgement = judge_link_test(test, {});
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.wrong-results");
+  EXPECT_EQ(judgement.findings[0].layer, core::Layer::kApplication);
+}
+
+// perftest calls the link of EFA "IB" (it has no name of its own), and iWARP "Ethernet".
+TEST(LinkLatency, WhatIsNoInfiniBandHasNoLimitOfIt) {
+  LinkTest test;
+  test.program = "ib_write_lat";
+  test.link_type = "IB";
+  test.is_latency = true;
+  curve::LinkRow row;
+  row.bytes = core::Bytes::of(2);
+  row.t_typical = core::Duration::from_us(12.4);
+  test.rows.push_back(row);
+  test.device = "mlx5_0";
+  EXPECT_TRUE(judge_link_test(test, {}).has("curve.link-latency-high"));
+  LinkTest efa = test;
+  efa.device = "rdmap0s6";
+  EXPECT_TRUE(judge_link_test(efa, {}).findings.empty());
+  efa.device = "efa_0";
+  EXPECT_TRUE(judge_link_test(efa, {}).findings.empty());
+  LinkTest srd = test;
+  srd.connection = "SRD";
+  EXPECT_TRUE(judge_link_test(srd, {}).findings.empty());
+  LinkTest iwarp = test;
+  iwarp.link_type = "Ethernet";
+  iwarp.transport = "IW";
+  EXPECT_TRUE(judge_link_test(iwarp, {}).findings.empty());
+  LinkTest events = test;  // -e: an interrupt per message
+  events.uses_events = true;
+  EXPECT_TRUE(judge_link_test(events, {}).findings.empty());
+}
+
+// perftest prints the whole round trip for reads and atomics (print_report_lat: rtt_factor 1).
+TEST(LinkLatency, ARoundTripHasTwiceTheLimit) {
+  LinkTest test;
+  test.program = "ib_atomic_lat";
+  test.link_type = "IB";
+  test.is_latency = test.round_trip = true;
+  curve::LinkRow row;
+  row.bytes = core::Bytes::of(8);
+  row.t_typical = core::Duration::from_us(3.9);
+  test.rows.push_back(row);
+  EXPECT_TRUE(judge_link_test(test, {}).findings.empty());
+  test.rows[0].t_typical = core::Duration::from_us(7);
+  EXPECT_TRUE(judge_link_test(test, {}).has("curve.link-latency-high"));
+}
+
+TEST(LinkRates, TwoPortsCarryTwice) {
+  LinkTest test = write_bandwidth(195.1);
+  EXPECT_TRUE(judge_link_test(test, port(100)).has("curve.impossible"));
+  test.dual_port = true;
+  EXPECT_TRUE(judge_link_test(test, port(100)).findings.empty());
+  test.rows[0].average = Bandwidth::from_Gbps(98);  // one port of two carries nothing
+  EXPECT_TRUE(judge_link_test(test, port(100)).has("curve.link-below-port"));
+}
+
+LinkTest osu_bandwidth(double GBps) {
+  LinkTest test = write_bandwidth(GBps * 8);
+  test.tool = curve::LinkTool::kOsu;
+  test.program = "osu_bw";
+  test.device = test.link_type = "";
+  return test;
+}
+
+// OSU prints no host: NVLink (244 GB/s) and shared memory (12 GB/s) say nothing of a port.
+TEST(LinkRates, RanksThatMayShareANodeAreNoTestOfAPort) {
+  for (const double GBps : {244.5, 12.4}) {
+    const Judgement judgement = judge_link_test(osu_bandwidth(GBps), port(400));
+    EXPECT_TRUE(judgement.findings.empty()) << GBps;
+    ASSERT_EQ(judgement.caveats.size(), 1U);
+    EXPECT_EQ(judgement.caveats[0].id, "curve.ends-unknown");
+  }
+  LinkTest placed = osu_bandwidth(9);
+  placed.ends = curve::Ends::kTwoNodes;
+  EXPECT_FALSE(is_quiet(judge_link_test(placed, port(400))));
+  placed.pairs = 8;  // the sum of eight pairs, over ports that are not named
+  EXPECT_TRUE(judge_link_test(placed, port(100)).findings.empty());
+}
+
+std::vector<LinkTest> eight_nics() {
+  std::vector<LinkTest> tests;
+  for (int i = 0; i < 8; ++i) {
+    tests.push_back(write_bandwidth(392 + 0.1 * i));
+    tests.back().device = "mlx5_" + std::to_string(i);
+  }
+  return tests;
+}
+
+// Whatever the user changed between two tests of one NIC: the NIC is not slow because of it.
+TEST(LinkCompared, OtherSettingsAreNoFault) {
+  const auto with = [](auto change) {
+    auto tests = eight_nics();
+    LinkTest other = write_bandwidth(196);
+    change(other);
+    tests.push_back(other);
+    return judge_all(tests);
+  };
+  EXPECT_TRUE(is_quiet(with([](LinkTest& test) { test.tx_depth = 1; })));
+  EXPECT_TRUE(is_quiet(with([](LinkTest& test) { test.mtu = core::Bytes::of(1024); })));
+  EXPECT_TRUE(is_quiet(with([](LinkTest& test) { test.qps = 4; })));
+  EXPECT_TRUE(is_quiet(with([](LinkTest& test) { test.connection = "UD"; })));
+  EXPECT_TRUE(is_quiet(with([](LinkTest& test) { test.relaxed_ordering = "OFF"; })));
+  EXPECT_TRUE(
+      is_quiet(with([](LinkTest& test) { test.rows[0].bytes = core::Bytes::of(1 << 20); })));
+}
+
+// Slow once and fast another time: the run, not the cable.
+TEST(LinkCompared, ARepeatOfTheSameNicIsNoCable) {
+  std::vector<LinkTest> tests(4, write_bandwidth(392.6));
+  tests[0].rows[0].average = Bandwidth::from_Gbps(120);
+  const Judgement judgement = judge_all(tests);
+  EXPECT_FALSE(judgement.has("curve.link-test-slow"));
+  EXPECT_TRUE(judgement.has("curve.link-unsteady"));
+}
+
+TEST(LinkCompared, AFarGpuIsNoCable) {
+  auto tests = eight_nics();
+  for (LinkTest& test : tests) {
+    test.gpu.is_used = true;
+    test.gpu.device = test.device.back() - '0';
+  }
+  LinkTest far = tests[3];
+  far.gpu.device = 0;
+  far.rows[0].average = Bandwidth::from_Gbps(190);
+  tests.push_back(far);
+  const Judgement judgement = judge_all(tests);
+  EXPECT_TRUE(is_quiet(judgement));
+  EXPECT_TRUE(judgement.has("curve.gpu-far-from-nic"));
+}
+
+// Storage NICs of half the rate beside eight others: at their own port they are fine; where the
+// port is not known both explanations are said.
+TEST(LinkCompared, NicsOfAnotherRateAreComparedWithTheirOwnPort) {
+  auto tests = eight_nics();
+  tests[3].rows[0].average = Bandwidth::from_Gbps(196.9);
+  std::vector<ComparedTest> compared;
+  for (const LinkTest& test : tests) compared.push_back({&test, port(400)});
+  compared[3].reference = port(200);
+  EXPECT_TRUE(compare_link_tests(compared).findings.empty());
+  const Judgement unknown = judge_all(tests);
+  ASSERT_EQ(unknown.findings.size(), 1U);
+  EXPECT_EQ(unknown.findings[0].id, "curve.link-test-slow");
+  EXPECT_EQ(unknown.findings[0].confidence, core::Confidence::kPossible);
+  EXPECT_NE(unknown.findings[0].summary.find("200 Gb/s port"), std::string::npos);
+  EXPECT_EQ(unknown.findings[0].next.at(0), "ibstat mlx5_3");
+}
+
+LinkTest sweep(const std::vector<double>& Gbps) {
+  LinkTest test = write_bandwidth(0);
+  test.rows.clear();
+  double bytes = 65536;
+  for (const double rate : Gbps) {
+    curve::LinkRow row;
+    row.bytes = core::Bytes::of(bytes);
+    row.average = Bandwidth::from_Gbps(rate);
+    row.line = 20 + test.rows.size();
+    test.rows.push_back(row);
+    bytes *= 2;
+  }
+  return test;
+}
+
+TEST(LinkRates, ALinkThatFallsWithTheSizeIsNotHealthy) {
+  const Judgement fallen = judge_link_test(sweep({390, 391, 390, 120, 45, 22, 20, 19}), port(400));
+  ASSERT_TRUE(fallen.has("curve.collapse"));
+  EXPECT_NE(fallen.findings[0].summary.find("512 KiB"), std::string::npos);
+  EXPECT_TRUE(judge_link_test(sweep({380, 391, 392, 390, 385, 388}), port(400)).findings.empty());
+  EXPECT_TRUE(judge_link_test(sweep({200, 391, 150, 390}), port(400)).findings.empty());  // one dip
+  LinkTest in_memory = sweep({96, 99, 99, 60, 58});  // the caches of one node
+  in_memory.tool = curve::LinkTool::kOsu;
+  EXPECT_TRUE(judge_link_test(in_memory, {}).findings.empty());
+}
+
+TEST(LinkRates, RepeatsOfOneSizeThatDifferAreUnsteady) {
+  LinkTest test = sweep({392, 92, 392});
+  for (curve::LinkRow& row : test.rows) row.bytes = core::Bytes::of(65536);
+  EXPECT_TRUE(judge_link_test(test, port(400)).has("curve.link-unsteady"));
+}
+
+// GPU memory far below the port: its path comes before cables and slots.
+TEST(LinkRates, GpuMemoryBelowThePortNamesThePathToTheGpu) {
+  LinkTest test = write_bandwidth(200);
+  test.gpu.is_used = true;
+  const Judgement judgement = judge_link_test(test, port(400));
+  ASSERT_TRUE(judgement.has("curve.link-below-port"));
+  EXPECT_NE(judgement.findings[0].summary.find("path between GPU and NIC"), std::string::npos);
+  EXPECT_EQ(judgement.findings[0].next.at(0), "the same test without GPU memory");
 }
 
 // A machine of `gpus` GPUs whose pairs have what `rate` says.

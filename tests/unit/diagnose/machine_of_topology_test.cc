@@ -65,6 +65,28 @@ TEST(MachineOfTopology, LeadsToTheLinksOfTheCatalog) {
   EXPECT_GT(compared, 30);
 }
 
+// The XML of a DGX H100 with a device for management (and one for storage) more: NCCL lists them,
+// and takes none of them for GPU traffic.
+TEST(MachineOfTopology, SlowerDevicesBesideTheNicsChangeNothing) {
+  auto xml = catalog::topology_xml(*catalog::Catalog::builtin().find_machine("dgx-h100"));
+  ASSERT_TRUE(xml.ok());
+  const std::size_t end = xml->find("</cpu>");
+  ASSERT_NE(end, std::string::npos);
+  xml->insert(end, R"(<pci busid="0000:0a:00.0" class="0x020000" vendor="0x15b3" device="0x1015"
+    link_speed="8.0 GT/s PCIe" link_width="8"><nic><net name="mlx5_bond_0" dev="8" speed="25000"
+    port="1" guid="0x2000" maxconn="131072" gdr="1"/></nic></pci>
+    <pci busid="0000:0b:00.0" class="0x020000" vendor="0x15b3" device="0x101b"
+    link_speed="16.0 GT/s PCIe" link_width="16"><nic><net name="mlx5_8" dev="9" speed="200000"
+    port="1" guid="0x2001" maxconn="131072" gdr="1"/></nic></pci>)");
+  const auto read = topology::read_nccl_xml("topo.xml", *xml);
+  ASSERT_TRUE(read.ok());
+  const auto machine = machine_of(read->machine, "topo.xml");
+  ASSERT_TRUE(machine.ok());
+  EXPECT_EQ(machine->nics, 8);
+  EXPECT_EQ(machine->nic.port_rate.value.in_Gbps(), 400);
+  EXPECT_EQ(machine->nic.pcie.name(), "gen5 x16");
+}
+
 TEST(MachineOfTopology, RefusesWhatHasNoGpu) {
   const auto reading = topology::read_nccl_xml(
       "none.xml", "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\"/></system>");
