@@ -340,6 +340,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   pile->counters.snapshots.insert(pile->counters.snapshots.end(), bundles.counters().begin(),
                                   bundles.counters().end());
   Said said{{}, std::move(pile->caveats)};
+  said.take(bundles.caveats());
   const RunsOfPile runs = split_runs(*pile);
   said.take(runs.caveats);
   const diagnose::JobHosts hosts = hosts_of_pile(*pile, runs);

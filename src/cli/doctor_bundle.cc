@@ -12,6 +12,7 @@
 #include <fstream>
 #include <variant>
 
+#include "core/finding_table.h"
 #include "core/input.h"
 #include "topology/archive_walk.h"
 
@@ -19,6 +20,9 @@ namespace comm_probe::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// As many are written and read in a minute; a bundle of --collect holds some hundred.
+constexpr std::size_t kMostOwnFiles = 20000;
 
 // A name as a part of a path: nothing that leads elsewhere, not longer than a file system takes.
 std::string as_part(const std::string& name) {
@@ -79,25 +83,12 @@ bool looks_like_bundle(const std::string& path) {
 
 }  // namespace
 
-void BundleFolder::take_counters(const topology::Bundle& bundle, const std::string& host) {
-  for (const char* name : {"counters/first.txt", "counters/second.txt"}) {
-    if (!bundle.archive.read(name)) continue;
-    core::Input text = bundle.input(name);
-    auto reading = topology::read_net_counters(text);
-    if (!reading) continue;
-    for (topology::NetSnapshot& snapshot : reading->snapshots) {
-      for (topology::PortCounters& port : snapshot.ports)
-        if (port.host.empty()) port.host = host;
-      counters_.push_back(std::move(snapshot));
-    }
-  }
-}
-
 bool BundleFolder::make_root() {
   if (folder_) return true;
   auto made = core::TemporaryFolder::make("comm-probe");
   if (!made) return false;
   folder_.emplace(std::move(*made));
+  keeper_.emplace(folder_->path());
   root_ = folder_->path() + "/";
   return true;
 }
@@ -133,15 +124,24 @@ bool BundleFolder::unpack(const std::string& path, std::string& place) {
   if (fs::exists(place)) place = fmt::format("{}{}-{}", root_, file, places_.size());
   places_.emplace_back(place, path);
   const std::string host = as_part(bundle->host.substr(0, bundle->host.find('.')));
-  take_counters(*bundle, host);
+  for (topology::NetSnapshot& snapshot : topology::counters_of(*bundle, host))
+    counters_.push_back(std::move(snapshot));
+  places_.emplace_back(place + "/" + host + "/machine.tar", path);  // --from takes the bundle
+  inside_.push_back(place + "/" + host + "/");
   const topology::ArchivePaths paths = topology::paths_below(bundle->archive, "");
   bool is_whole =
       write(place + "/" + host + "/machine.tar", machine_of(bundle->archive, paths).tar());
+  std::size_t own = 0;
   for (const std::string& inside : paths.files)
-    if (is_own_file(bundle->archive, inside))
+    if (is_own_file(bundle->archive, inside) && ++own <= kMostOwnFiles)
       is_whole =
           write(place + "/" + host + "/" + inside, bundle->archive.read(inside).value_or("")) &&
           is_whole;
+  if (own > kMostOwnFiles)
+    caveats_.push_back(core::make_caveat(
+        "job.bundle-cut",
+        fmt::format("{} of the {} files below files/ of {}", own - kMostOwnFiles, own, path),
+        "the others were used; unpack the bundle and give the folders that matter"));
   return is_whole;
 }
 
@@ -208,6 +208,26 @@ core::Error BundleFolder::named_as_given(core::Error error) const {
   return error;
 }
 
+// A command takes no file within a bundle: it is unpacked first.
+// "comm-probe hang /tmp/x/b.tar/node1/files/a.log" -> "tar -xf b.tar; comm-probe hang files/a.log"
+void BundleFolder::name_packed_files(std::string& command) const {
+  for (const std::string& folder : inside_) {
+    const std::string machine = folder + "machine.tar";
+    bool has_file = false;
+    for (std::size_t at = command.find(folder); at != std::string::npos;
+         at = command.find(folder, at)) {
+      if (command.compare(at, machine.size(), machine) == 0) {
+        at += machine.size();
+        continue;
+      }
+      command.erase(at, folder.size());
+      has_file = true;
+    }
+    const std::string bundle = fs::path(folder).parent_path().parent_path().string();
+    if (has_file) command = fmt::format("tar -xf {}; {}", bundle, command);
+  }
+}
+
 void BundleFolder::name_as_given(core::Document& document) const {
   if (root_.empty()) return;
   const Renaming rename(places_);
@@ -220,7 +240,10 @@ void BundleFolder::name_as_given(core::Document& document) const {
       rename.in(evidence.source);
       rename.in(evidence.text);
     }
-    for (std::string& next : finding.next) rename.in(next);
+    for (std::string& next : finding.next) {
+      name_packed_files(next);
+      rename.in(next);
+    }
     for (auto* figure : {&finding.expected, &finding.observed})
       if (*figure) rename.in((*figure)->source);
   }

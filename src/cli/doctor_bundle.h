@@ -1,7 +1,8 @@
 // What doctor puts into files before it reads them: each bundle of `doctor --collect` is unpacked
 // into a folder of its own below one private temporary folder, and what is streamed into the
-// program is kept there; it goes when the object goes. What is said afterwards names
-// "runs/node7.tar.zst/node07/files/rank0.log" and "standard input", not the temporary folder.
+// program is kept there; it goes when the object goes, or the process by a signal. What is said
+// afterwards names "runs/node7.tar.zst/node07/files/rank0.log" and "standard input", not the
+// temporary folder.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/document.h"
+#include "core/folder_keeper.h"
 #include "core/result.h"
 #include "core/temporary_folder.h"
 #include "topology/bundle.h"
@@ -29,16 +31,21 @@ class BundleFolder {
   void name_as_given(core::Json& pictures) const;
   core::Error named_as_given(core::Error error) const;
   const std::vector<topology::NetSnapshot>& counters() const { return counters_; }
+  // Of bundles that hold more files than are unpacked.
+  const std::vector<core::Caveat>& caveats() const { return caveats_; }
 
  private:
+  void name_packed_files(std::string& command) const;
   bool make_root();
   bool unpack(const std::string& path, std::string& place);
-  void take_counters(const topology::Bundle& bundle, const std::string& host);
 
+  std::optional<core::FolderKeeper> keeper_ = {};  // ends after the folder is gone
   std::optional<core::TemporaryFolder> folder_ = {};
   std::string root_ = {};                                         // with "/" at its end
   std::vector<std::pair<std::string, std::string>> places_ = {};  // folder or file, its name
+  std::vector<std::string> inside_ = {};  // folder of each bundle's files, with "/" at its end
   std::vector<topology::NetSnapshot> counters_ = {};
+  std::vector<core::Caveat> caveats_ = {};
 };
 
 }  // namespace comm_probe::cli

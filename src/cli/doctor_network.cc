@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
 
@@ -18,9 +19,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Two snapshots are there and cannot be judged: that is not fine.
-bool is_of_order(const core::Caveat& caveat) {
-  return caveat.id == "topo.counters-unordered" || caveat.id == "topo.counters-went-back";
+// Two snapshots are there and cannot be judged, or what rose cannot: that is not fine. That there
+// is one only, or no time, says nothing against the rest of the pile.
+bool limits_a_pile(const core::Caveat& caveat) {
+  constexpr std::array<std::string_view, 5> kHarmless = {
+      "topo.counters-once", "topo.counters-no-time", "topo.counters-unpaired",
+      "topo.counters-unnamed", "topo.counters-full"};
+  return std::find(kHarmless.begin(), kHarmless.end(), caveat.id) == kHarmless.end();
 }
 
 // Of which no counter went back.
@@ -56,6 +61,42 @@ bool is_of_stranger(const topology::PortChange& port,
          });
 }
 
+// The ports of the machine of this name, or of the only one.
+std::vector<topology::RdmaPortFacts> known_ports(
+    const std::string& host, const std::vector<diagnose::JobMachine>& machines) {
+  for (const diagnose::JobMachine& machine : machines)
+    if (machine.name == host || (machines.size() == 1 && (host.empty() || !machine.is_host)))
+      return machine.survey.facts.rdma_ports;
+  return {};
+}
+
+NetSnapshot ports_of_host(const NetSnapshot& all, const std::string& host) {
+  NetSnapshot some{.source = all.source, .time = all.time, .states = all.states};
+  for (const topology::PortCounters& port : all.ports)
+    if (port.host == host) some.ports.push_back(port);
+  return some;
+}
+
+// Each host with what is known of its own ports: mlx5_0 of another one has another rate and state.
+topology::NetChange change_of_hosts(const topology::NetEnds& ends,
+                                    const std::vector<diagnose::JobMachine>& machines) {
+  std::vector<std::string> hosts;
+  for (const NetSnapshot* snapshot : {&ends.first, &ends.last})
+    for (const topology::PortCounters& port : snapshot->ports)
+      if (std::find(hosts.begin(), hosts.end(), port.host) == hosts.end())
+        hosts.push_back(port.host);
+  topology::NetChange all{.before = ends.first.source, .after = ends.last.source};
+  for (const std::string& host : hosts) {
+    topology::NetChange one =
+        topology::change_between(ports_of_host(ends.first, host), ports_of_host(ends.last, host),
+                                 known_ports(host, machines));
+    for (topology::PortChange& port : one.ports) all.ports.push_back(std::move(port));
+    all.only_before += one.only_before;
+    all.only_after += one.only_after;
+  }
+  return all;
+}
+
 // What ports of strangers count is said and weighs nothing.
 void add_strangers(topology::NetChange change, diagnose::NetJudgement& net) {
   if (change.ports.empty()) return;
@@ -80,19 +121,13 @@ NetworkJudgement judge_pile_counters(topology::NetReading counters,
     for (topology::PortCounters& port : snapshot.ports)
       if (port.host.empty()) port.host = host;
   }
-  std::vector<topology::RdmaPortFacts> known;
-  for (const diagnose::JobMachine& machine : machines)
-    for (const topology::RdmaPortFacts& port : machine.survey.facts.rdma_ports)
-      known.push_back(port);
   const topology::NetEnds ends =
       topology::ends_of(counters.snapshots, topology::GivenOrder::kMeansNothing);
   diagnose::NetJudgement net;
-  if (ends.first.ports.empty() && !ends.unordered.empty()) {
-    net.caveats = diagnose::caveats_of(ends);
-  } else if (ends.first.ports.empty()) {
+  if (!ends.last.ports.empty() && ends.first.ports.empty())
     net.caveats = diagnose::judge_network(ends.last).caveats;
-  } else {
-    topology::NetChange change = topology::change_between(ends.first, ends.last, known);
+  if (!ends.first.ports.empty()) {
+    topology::NetChange change = change_of_hosts(ends, machines);
     topology::NetChange strangers = change;
     const auto is_stranger = [&](const topology::PortChange& port) {
       return is_of_stranger(port, machines, hosts);
@@ -102,11 +137,10 @@ NetworkJudgement judge_pile_counters(topology::NetReading counters,
     judgement.watched_ports = judged_ports(change);
     if (!change.ports.empty()) net = diagnose::judge_network(change);
     add_strangers(std::move(strangers), net);
-    for (core::Caveat& caveat : diagnose::caveats_of(ends))
-      net.caveats.push_back(std::move(caveat));
   }
+  for (core::Caveat& caveat : diagnose::caveats_of(ends)) net.caveats.push_back(std::move(caveat));
   for (core::Caveat& caveat : net.caveats)
-    if (!is_of_order(caveat)) caveat.limits = false;  // the rest of the pile stands
+    if (!limits_a_pile(caveat)) caveat.limits = false;  // the rest of the pile stands
   judgement.said.add({std::move(net.findings), std::move(net.caveats)});
   return judgement;
 }

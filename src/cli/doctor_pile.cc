@@ -13,10 +13,12 @@
 #include "cli/net_source.h"
 #include "cli/pile_settings.h"
 #include "cli/quiet_log.h"
+#include "cli/topo_source.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
 #include "core/word_scan.h"
+#include "curve/node_matrix.h"
 #include "diagnose/job_runs.h"
 #include "nccl/readers/debug_log_reader.h"
 #include "torch/rank_of_name.h"
@@ -118,7 +120,7 @@ const core::WordScan& words_of_benchmarks() {
 // Of the beginning of a file; a longer look is taken only where one of these stands.
 bool looks_like_counters(std::string_view head) {
   static const core::WordScan scan(
-      {"NIC statistics:", "ounters: Lid", "/ports/", "_requests ", "_requests\""});
+      {"NIC statistics:", "ethtool -S ", "ounters: Lid", "/ports/", "_requests ", "_requests\""});
   return scan.finds(head) && topology::looks_like_net_counters(head);
 }
 
@@ -129,9 +131,15 @@ bool may_hold(const std::string& path, const core::WordScan& words) {
   return input && words.finds(*input);
 }
 
+// Its names and figures are nobody's words.
+bool is_matrix_of_nodes(const std::string& path) {
+  auto input = core::Input::open(path);
+  return input && curve::is_node_matrix(input->head());
+}
+
 // Nothing is wrong with a text that holds no table, or no output of a command.
 void read_parts(const std::string& path, Content& content) {
-  if (may_hold(path, words_of_benchmarks()))
+  if (may_hold(path, words_of_benchmarks()) || is_matrix_of_nodes(path))
     if (auto input = core::Input::open(path); input)
       if (auto reading = curve::read(*input); reading && has_result(*reading))
         content.reading = std::move(*reading);
@@ -208,6 +216,10 @@ class PileReading {
  private:
   void recognise(std::size_t i) {
     Content& content = contents_[i];
+    if (is_recording(files_[i])) {
+      content.kind = PileKind::kMachine;
+      return;
+    }
     auto input = core::Input::open(files_[i]);
     if (!input) {
       content.error = input.error();

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/topo_source.h"
+#include "topology/bundle.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -70,6 +71,15 @@ Result<PathCounters> load_folder(const std::string& path) {
   return PathCounters{.why = std::move(error)};
 }
 
+// A bundle of `doctor --collect` holds two snapshots of its own.
+NetReading reading_of_bundle(const std::string& path) {
+  auto input = core::Input::open(path);
+  if (!input || !core::Archive::looks_like_tar(input->head())) return {};
+  const auto bundle = topology::open_bundle(*input);
+  if (!bundle) return {};
+  return {.snapshots = topology::counters_of(*bundle, bundle->host)};
+}
+
 }  // namespace
 
 std::optional<core::Host> recorded_host(const std::string& path) {
@@ -89,6 +99,9 @@ Result<PathCounters> load_counters(const std::string& path) {
   std::error_code ignored;
   const bool is_folder = fs::is_directory(path, ignored);
   if (is_folder && !is_recording(path)) return load_folder(path);
+  if (path != "-" && !is_folder)
+    if (NetReading reading = reading_of_bundle(path); !reading.snapshots.empty())
+      return PathCounters{.reading = std::move(reading)};
   const auto host = recorded_host(path);
   auto reading = host ? Result<NetReading>(reading_of(*host)) : read_file(path);
   if (!reading) return PathCounters{.why = reading.error()};

@@ -80,7 +80,9 @@ std::string risen(const PortChange& port, bool all) {
     if (!all && ++named > kMost)
       ++more;
     else
-      text += fmt::format("{}{} +{}", text.empty() ? "" : ", ", counter, change.more);
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", counter,
+                          change.kind == CounterChange::Kind::kFilled ? "at least +" : "+",
+                          change.more);
   }
   if (more > 0) text += fmt::format(" and {} more", more);
   return text;
@@ -94,6 +96,8 @@ const char* kind_name(CounterChange::Kind kind) {
       return "wrapped";
     case CounterChange::Kind::kWentBack:
       return "went back";
+    case CounterChange::Kind::kFilled:
+      return "at least: reached its ceiling";
     case CounterChange::Kind::kAtCeiling:
       return "at its ceiling";
   }
@@ -101,8 +105,9 @@ const char* kind_name(CounterChange::Kind kind) {
 }
 
 Json change_json(const CounterChange& change) {
-  const bool is_known =
-      change.kind == CounterChange::Kind::kCounted || change.kind == CounterChange::Kind::kWrapped;
+  const bool is_known = change.kind == CounterChange::Kind::kCounted ||
+                        change.kind == CounterChange::Kind::kWrapped ||
+                        change.kind == CounterChange::Kind::kFilled;
   Json json = {{"before", change.before}, {"after", change.after}};
   json["more"] = is_known ? Json(change.more) : Json();
   if (change.kind != CounterChange::Kind::kCounted) json["note"] = kind_name(change.kind);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 
+#include "cli/topo_source.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 
@@ -50,7 +52,7 @@ class Gathering {
     for (const std::string& each : special)
       refuse(special_error(each, core::special_kind(each).value_or("no file")));
     if (!below) return refuse(below.error());
-    for (const std::string& file : *below) take(file);
+    for (const std::string& file : *below) take(recording_of(file).value_or(file));
   }
 
   Result<PileFiles> finish() && {
@@ -59,6 +61,24 @@ class Gathering {
   }
 
  private:
+  // The folder of a recorded machine (topo record, unpacked) that a file is a part of.
+  std::optional<std::string> recording_of(const std::string& file) {
+    for (const std::string_view part :
+         {"/sys/", "/proc/", "/commands/", "/environment", "/recorded_at", "/nvml.json"}) {
+      const std::size_t at = file.find(part);
+      if (at == file.npos) continue;
+      const std::string folder = file.substr(0, at);
+      const auto [known, is_new] = recordings_.try_emplace(folder, false);
+      if (is_new) known->second = is_recording(folder) && has_devices(folder);
+      if (known->second) return folder;
+    }
+    return std::nullopt;
+  }
+  static bool has_devices(const std::string& folder) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(folder + "/sys/class", ignored) ||
+           std::filesystem::is_directory(folder + "/sys/bus", ignored);
+  }
   void take(const std::string& file) {
     const auto identity = core::file_identity(file);
     if (identity ? seen_.insert(*identity).second : absent_.insert(file).second)
@@ -72,6 +92,7 @@ class Gathering {
 
   const std::function<Result<std::string>(const std::string&)>& keep_;
   PileFiles files_ = {};
+  std::map<std::string, bool> recordings_ = {};
   std::set<core::FileIdentity> seen_ = {};
   std::set<std::string> absent_ = {};
   std::optional<core::Error> first_error_ = {};

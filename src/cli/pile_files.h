@@ -1,7 +1,8 @@
 // Which files the paths of a pile mean. Files of a pile are opened several times, so what can be
 // read only once (standard input, the pipe of `doctor <(zcat x)`) is first put into a file. What is
 // no file and no folder (a named pipe, a socket, a device) is named and never opened: to read it
-// may wait for ever. A file that is given twice, by two links or two paths, counts once.
+// may wait for ever. A file that is given twice, by two links or two paths, counts once. A recorded
+// machine that was unpacked (a folder with sys/) counts as one file.
 //
 //   doctor - runs/ runs/rank0.log pipe -> what stands on standard input, the files below runs/ once
 //   each, and one caveat: "pipe: is a named pipe, expected a file or a folder; ..."

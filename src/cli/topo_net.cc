@@ -171,6 +171,8 @@ int check_network(const Shell& shell, const CheckOptions& options) {
     add_single(ends, document);
   else
     add_change(*gathered, ends, shell, document);
+  const auto more = diagnose::caveats_of(ends);
+  document.caveats.insert(document.caveats.end(), more.begin(), more.end());
   if (gathered->survey) {
     const auto& ports = gathered->survey->facts.rdma_ports;
     document.result["net"]["ports"] = port_state_json(ports);

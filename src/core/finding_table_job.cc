@@ -65,6 +65,8 @@ constexpr std::array kFindings = {
 };
 
 constexpr std::array kCaveats = {
+    CaveatEntry{"job.bundle-cut", "a bundle holds more files than are unpacked",
+                "unpack it (tar -xf) and give the folders that matter"},
     CaveatEntry{"job.unrecognised", "files of the pile are no artifact that is known here",
                 "nothing to do, unless one of them should be one: the list says what was expected"},
     CaveatEntry{"job.several-runs", "the pile holds logs or dumps of more than one run of a job",

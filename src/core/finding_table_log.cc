@@ -360,7 +360,8 @@ constexpr std::array kFindings = {
                  "The kernel reports a fault of a GPU (Xid).",
                  "Xid 79: fell off the bus; 48, 63, 64, 94, 95: memory; 74: NVLink; 13, 31: the "
                  "program's own kernels.",
-                 "`dmesg -T | grep Xid`; drain the host, reset the GPU (`nvidia-smi -r`)."},
+                 "`dmesg -T | grep Xid` names the code. 13, 31: the program (compute-sanitizer), "
+                 "the GPU is well. The others: drain the host, reset the GPU (`nvidia-smi -r`)."},
     FindingEntry{"log.torch-watchdog", kError, Layer::kFramework,
                  "PyTorch's watchdog reports a collective that did not end.",
                  "A rank that never called it, called something else, or a network that lost it. "

@@ -55,7 +55,7 @@ constexpr std::array kFindings = {
                  "A sender ignores the congestion notices that it gets.",
                  "DCQCN is off on the sending side (reaction point) of this priority.",
                  "Enable it: echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/PRIO (or mlxconfig "
-                 "ROCE_CC_PRIO_MASK), the same on every node."},
+                 "ROCE_CC_PRIO_MASK_P1), the same on every node."},
     FindingEntry{"topo.net-completion-errors", Severity::kError, Layer::kRdma,
                  "Work requests of RDMA failed.",
                  "Status 12: the peer did not answer (port, route, GID, dead process). 13: its "
@@ -140,6 +140,24 @@ constexpr std::array kFindings = {
                  "`mlxlink -d DEVICE -m -c -e` shows error rates and the optics of both ends; "
                  "clean or change, and look whether the errors stay with the port or move with "
                  "the cable."},
+    FindingEntry{"topo.net-port-down", Severity::kError, Layer::kHardware,
+                 "A port of an RDMA device is down.",
+                 "It was up before: the cable, the transceiver, the switch port, somebody at the "
+                 "switch. It is down all the time: the same, or a port that is not cabled.",
+                 "`mlxlink -d DEVICE -m -c` shows why; try the cable in another port. A port that "
+                 "is not meant to be used need not worry."},
+    FindingEntry{"topo.net-port-gone", Severity::kError, Layer::kHardware,
+                 "An RDMA device that was there is gone.",
+                 "The card fell off PCIe, its driver was unloaded or reset, the function was given "
+                 "to a container or a guest.",
+                 "`dmesg -T | grep -i -e mlx -e pcie -e aer` shows when; `lspci` whether the card "
+                 "is still there."},
+    FindingEntry{"topo.net-rate-fell", Severity::kWarning, Layer::kHardware,
+                 "A link came back at a lower rate.",
+                 "A lane of the cable or of the transceiver is bad, or the switch port was set to "
+                 "another speed.",
+                 "`mlxlink -d DEVICE -m -c` shows lanes, speed and the reason; seat or change the "
+                 "cable, then toggle the port."},
     FindingEntry{"topo.net-receiver-late", Severity::kWarning, Layer::kRdma,
                  "Messages came before the receiver had posted a buffer.",
                  "The receiving process has no CPU (quota, pinning), is stopped, or is late. NCCL "
@@ -157,27 +175,31 @@ constexpr std::array kFindings = {
                  "NICs are named in another order, one is missing, or NCCL_IB_HCA differs.",
                  "Make names and order of the NICs alike on every host; traffic between rails goes "
                  "over the spine."},
-    FindingEntry{"topo.ranks-scattered", Severity::kInfo, Layer::kApplication,
-                 "Neighbouring ranks are on different hosts.",
-                 "A cyclic distribution of the launcher. NCCL orders its rings by host all the "
-                 "same, but the framework's groups are made of neighbouring ranks: tensor "
-                 "parallel groups then span hosts.",
-                 "srun --distribution=block, mpirun --map-by ppr:N:node; then compare again."},
+    FindingEntry{
+        "topo.ranks-scattered", Severity::kInfo, Layer::kApplication,
+        "Neighbouring ranks are on different hosts.",
+        "A cyclic distribution of the launcher. NCCL orders its rings by host all the "
+        "same, but the framework's groups are made of neighbouring ranks: tensor "
+        "parallel groups then span hosts.",
+        "Start with `srun --distribution=block` or `mpirun --map-by ppr:N:node`; then compare "
+        "again."},
     FindingEntry{"topo.ranks-uneven", Severity::kInfo, Layer::kApplication,
                  "Hosts have different numbers of ranks.",
                  "The number of ranks is no multiple of the GPUs of a host, or a GPU is missing.",
                  "NCCL uses as many channels as the smallest host allows; give every host as many "
                  "ranks."},
-    FindingEntry{"topo.shm-small", Severity::kWarning, Layer::kTopology,
-                 "/dev/shm is too small for the ranks of this host.",
-                 "Containers get 64 MiB by default.",
-                 "docker run --shm-size=16g or --ipc=host; in Kubernetes an emptyDir with medium "
-                 "Memory at /dev/shm. NCCL ends with \"No space left on device\" or a bus error."},
+    FindingEntry{
+        "topo.shm-small", Severity::kWarning, Layer::kTopology,
+        "/dev/shm is too small for the ranks of this host.", "Containers get 64 MiB by default.",
+        "Use `docker run --shm-size=16g` or --ipc=host; in Kubernetes an emptyDir with medium "
+        "Memory at /dev/shm. NCCL ends with \"No space left on device\" or a bus error."},
 };
 
 constexpr std::array kCaveats = {
     CaveatEntry{"topo.counters-cut", "A text holds more counters than are read.",
                 "Give the outputs of fewer hosts at once."},
+    CaveatEntry{"topo.counters-cut-end", "A text of counters ends within its last number.",
+                "Give the whole output, with the end of its last line."},
     CaveatEntry{"topo.counters-full", "A counter stands at its largest value.",
                 "Reset the counters (perfquery -R), or read the wide ones (perfquery -x, sysfs)."},
     CaveatEntry{"topo.counters-no-time",
@@ -191,6 +213,10 @@ constexpr std::array kCaveats = {
                 "Counters were read once, and count since the driver was "
                 "loaded.",
                 "Take two snapshots: `comm-probe topo check --net --watch 60s`, or two files."},
+    CaveatEntry{"topo.counters-unjudged", "A counter of trouble rose that no rule knows.",
+                "Look it up in the documentation of the driver (`ethtool -i IFACE` names it)."},
+    CaveatEntry{"topo.counters-unknown", "None of the counters is one that a rule knows.",
+                "Give `rdma statistic`, perfquery -x or `ethtool -S` of the RDMA ports."},
     CaveatEntry{"topo.counters-unnamed",
                 "Several outputs of `ethtool -S` came without the name of their interface.",
                 "Keep the command above each output: echo '$ ethtool -S ens1f0np0'; ethtool -S "
@@ -203,6 +229,18 @@ constexpr std::array kCaveats = {
     CaveatEntry{"topo.counters-went-back",
                 "Counters are lower in the second snapshot than in the first.",
                 "Take two snapshots without a reboot, a driver reload or a reset between them."},
+    CaveatEntry{"topo.counters-whose",
+                "Two texts show the same port, and whether they are of one machine is not known.",
+                "Name the two of one machine before and after (or t0 and t1, or by date), or give "
+                "each machine a folder of its own."},
+    CaveatEntry{"topo.net-drops-open",
+                "An interface drops packets, and whether the job uses it is not known.",
+                "Put `rdma link` (or /sys of the machine: topo record) beside the counters."},
+    CaveatEntry{"topo.net-likeness-open",
+                "Some ports carried nothing, and whether they are like the others is not known.",
+                "Put `ibstat`, or `ethtool IFACE` of each port, beside the counters."},
+    CaveatEntry{"topo.net-over-rate", "A port carried more than the rate that is shown allows.",
+                "Take both snapshots with the machine's state (topo record, --watch)."},
     CaveatEntry{"topo.watch-cut", "The waiting of --watch was interrupted.",
                 "Let it run to its end, or ask for a shorter time."},
 };

@@ -16,22 +16,39 @@ namespace comm_probe::core {
 namespace {
 
 // Names that say nothing of whose machine it is.
-constexpr std::array<std::string_view, 34> kEveryday = {
-    "localhost", "root",   "gpu",    "node",   "host",   "worker", "master", "nccl", "python",
-    "python3",   "info",   "warn",   "error",  "rank",   "ubuntu", "linux",  "none", "unknown",
-    "user",      "users",  "home",   "data",   "nvidia", "cuda",   "main",   "test", "local",
-    "slurm",     "docker", "nobody", "debian", "admin",  "shared", "tmp"};
+constexpr std::array<std::string_view, 40> kEveryday = {
+    "git",   "svc",   "hg",     "ftp",    "mail",   "support", "localhost", "root",
+    "gpu",   "node",  "host",   "worker", "master", "nccl",    "python",    "python3",
+    "info",  "warn",  "error",  "rank",   "ubuntu", "linux",   "none",      "unknown",
+    "user",  "users", "home",   "data",   "nvidia", "cuda",    "main",      "test",
+    "local", "slurm", "docker", "nobody", "debian", "admin",   "shared",    "tmp"};
 
-bool is_everyday(std::string_view name) {
+std::string lower_of(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::find(kEveryday.begin(), kEveryday.end(), lower) != kEveryday.end();
+  return lower;
+}
+
+bool is_everyday(std::string_view name) {
+  return std::find(kEveryday.begin(), kEveryday.end(), lower_of(name)) != kEveryday.end();
 }
 
 bool is_all_digits(std::string_view name) {
   return std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+}
+
+constexpr std::size_t kShortestPiece = 4;
+
+// A name with a letter and a digit is of a machine wherever it stands: "rank0_node07.log",
+// "node07-ib0". One of letters alone may be a part of any word; that of a user is masked even so
+// ("alice-laptop").
+bool is_distinct(std::string_view name) {
+  const auto any = [&](int (*is)(int)) {
+    return std::any_of(name.begin(), name.end(), [&](unsigned char c) { return is(c) != 0; });
+  };
+  return name.size() >= kShortestPiece && any(std::isdigit) && any(std::isalpha);
 }
 
 // The kind, then digits to base 36: as long as the name, at least five characters.
@@ -52,11 +69,26 @@ void Masker::know(std::string_view name, char kind) {
   if (name.size() < kShortest || name.size() > 255 || is_everyday(name) || is_all_digits(name))
     return;
   if (names_.contains(name)) return;
-  std::string mask = mask_of_hash(kind, keyed_hash(key_, name), name.size());
-  for (int turn = 1; !used_.insert(mask).second; ++turn)
-    mask = mask_of_hash(kind, keyed_hash(key_, fmt::format("{} {}", name, turn)), name.size());
+  const std::string* known = mask_of_name(name);
+  const std::string mask = known != nullptr ? *known : new_mask(name, kind);
   lengths_.insert(name.size());
-  names_.emplace(std::string(name), std::move(mask));
+  names_.emplace(std::string(name), mask);
+  if (is_distinct(name)) names_.emplace(lower_of(name), mask);
+}
+
+// Of any case of a distinct name the same, on every node.
+std::string Masker::new_mask(std::string_view name, char kind) {
+  const std::string plain = is_distinct(name) ? lower_of(name) : std::string(name);
+  std::string mask = mask_of_hash(kind, keyed_hash(key_, plain), name.size());
+  for (int turn = 1; !used_.insert(mask).second; ++turn)
+    mask = mask_of_hash(kind, keyed_hash(key_, fmt::format("{} {}", plain, turn)), name.size());
+  return mask;
+}
+
+const std::string* Masker::mask_of_name(std::string_view name) const {
+  auto known = names_.find(name);
+  if (known == names_.end() && is_distinct(name)) known = names_.find(lower_of(name));
+  return known == names_.end() ? nullptr : &known->second;
 }
 
 void Masker::know_host(std::string_view name) {
@@ -85,6 +117,8 @@ void Masker::learn(std::string_view text) {
     for (const std::string& user : users_in_line(line)) know_user(user);
     for (const std::string& domain : domains_in_line(line)) know_domain(domain);
     learn_domains_of_hosts(line.substr(0, 4096));
+    if (std::string serial = serial_in_line(line); !serial.empty())
+      serials_.insert(std::move(serial));
   }
 }
 
@@ -104,18 +138,6 @@ void Masker::learn_domains_of_hosts(std::string_view line) {
 
 namespace {
 
-constexpr std::size_t kShortestPiece = 4;
-
-// A name with a letter and a digit is of a machine wherever it stands: "rank0_node07.log",
-// "node07-ib0". One of letters alone may be a part of any word; that of a user is masked even so
-// ("alice-laptop").
-bool is_distinct(std::string_view name) {
-  const auto any = [&](int (*is)(int)) {
-    return std::any_of(name.begin(), name.end(), [&](unsigned char c) { return is(c) != 0; });
-  };
-  return name.size() >= kShortestPiece && any(std::isdigit) && any(std::isalpha);
-}
-
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // Between two pieces of a word: "_" and "-" part them.
@@ -133,11 +155,11 @@ std::size_t Masker::known_name_at(std::string_view line, std::size_t at) const {
     const std::size_t stop = at + *length;
     if (stop > line.size() || !is_piece_end(line, stop)) continue;
     const std::string_view name = line.substr(at, *length);
-    const auto known = names_.find(name);
-    if (known == names_.end()) continue;
+    const std::string* known = mask_of_name(name);
+    if (known == nullptr) continue;
     const bool is_word = begins_word && (stop == line.size() || !is_name_char(line[stop]));
-    const bool is_user = known->second.front() == 'u' && name.size() >= kShortestPiece;
-    if (is_word || is_user || is_distinct(name)) return *length;
+    const bool is_user = known->front() == 'u' && name.size() >= kShortestPiece;
+    if (is_word || is_path_ || is_user || is_distinct(name)) return *length;
   }
   return 0;
 }
@@ -149,7 +171,7 @@ std::string Masker::masked_word_names(std::string_view line) {
     const bool begins = is_alnum(line[at]) && (at == 0 || !is_alnum(line[at - 1]));
     const std::size_t length = begins ? known_name_at(line, at) : 0;
     if (length > 0) {
-      out += names_.find(line.substr(at, length))->second;
+      out += *mask_of_name(line.substr(at, length));
       at += length;
       continue;
     }
@@ -194,7 +216,68 @@ std::string Masker::masked_line(std::string_view line) {
     if (line.find("-----END") != std::string_view::npos) in_private_key_ = false;
     return std::string(kSecretMask);
   }
-  return masked_word_names(masked_ranges(masked_addresses(without_secrets(line))));
+  const std::string plain = masked_mail(masked_serials(without_secrets(line)));
+  return masked_word_names(masked_ranges(masked_address_names(masked_addresses(plain))));
+}
+
+// A number that one text calls a serial number is one in every text.
+std::string Masker::masked_serials(std::string line) const {
+  for (const std::string& serial : serials_)
+    for (std::size_t at = line.find(serial); at != line.npos; at = line.find(serial, at + 1)) {
+      const std::size_t stop = at + serial.size();
+      if ((at > 0 && is_alnum(line[at - 1])) || !is_piece_end(line, stop)) continue;
+      line.replace(at, serial.size(), kSecretMask);
+    }
+  return line;
+}
+
+// Before "@" of an address stands a person; the same word elsewhere may be any ("support@...").
+std::string Masker::masked_mail(std::string_view line) {
+  std::string out;
+  for (std::size_t sign = line.find('@'); sign != line.npos; sign = line.find('@')) {
+    std::size_t begin = sign;
+    while (begin > 0 && (is_name_char(line[begin - 1]) || line[begin - 1] == '.')) --begin;
+    const std::string_view name = line.substr(begin, sign - begin);
+    std::size_t end = sign + 1;
+    while (end < line.size() && (is_name_char(line[end]) || line[end] == '.')) ++end;
+    const std::string_view host = line.substr(sign + 1, end - sign - 1);
+    const bool is_address = is_all_digits(host) && std::count(host.begin(), host.end(), '.') == 3;
+    const bool is_masked = name.size() > 1 && (is_address || is_domain(host)) &&
+                           !is_everyday(name) && mask_of_name(name) == nullptr;
+    out += line.substr(0, begin);
+    if (is_masked && !mail_.contains(name)) mail_.emplace(std::string(name), new_mask(name, 'u'));
+    out += is_masked ? mail_.find(name)->second : std::string(name);
+    out += '@';
+    line.remove_prefix(sign + 1);
+  }
+  return out += line;
+}
+
+// "ip-10-20-30-40", as clouds name hosts by their address, which is masked like it.
+std::string Masker::masked_address_names(std::string_view line) {
+  std::string out;
+  for (std::size_t at = line.find("ip-"); at != line.npos; at = line.find("ip-")) {
+    std::size_t end = at + 3;
+    while (end < line.size() &&
+           (std::isdigit(static_cast<unsigned char>(line[end])) != 0 || line[end] == '-'))
+      ++end;
+    std::string dotted(line.substr(at + 3, end - at - 3));
+    std::replace(dotted.begin(), dotted.end(), '-', '.');
+    const bool begins = at == 0 || !is_alnum(line[at - 1]);
+    std::string mask = begins && is_piece_end(line, end) ? masked_addresses(dotted) : dotted;
+    std::replace(mask.begin(), mask.end(), '.', '-');
+    out += line.substr(0, at + 3);
+    out += mask;
+    line.remove_prefix(end);
+  }
+  return out += line;
+}
+
+std::string Masker::masked_path(std::string_view path) {
+  is_path_ = true;
+  std::string masked = masked_text(path);
+  is_path_ = false;
+  return masked;
 }
 
 std::string Masker::masked_text(std::string_view text) {

@@ -7,10 +7,12 @@
 //                            node lists of schedulers) and told; node07 -> h and five digits to
 //                            base 36: as long as the name, which binary files need, or five
 //                            characters where it is shorter; ranges become the masks of their names
-//   domains                  learnt from full host names, addresses of mail and the web,
-//   resolv.conf IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold
-//   one follow IPv6, GUID, MAC, UUID    hashed; fe80::/64 stays link-local serial numbers, secrets
-//   gone
+//   domains                  learnt from full host names, addresses of mail and web, resolv.conf
+//
+//   IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold one follow,
+//                            and names of hosts that are one (ip-10-20-30-40)
+//   IPv6, GUID, MAC, UUID    hashed; fe80::/64 stays link-local
+//   serial numbers, secrets  gone
 //
 //   "node07 10.20.30.40" -> "hxxxxx 10.N.N.H", in every file of every node
 //
@@ -41,6 +43,8 @@ class Masker {
   void learn(std::string_view text);
 
   std::string masked_text(std::string_view text);
+  // Of a path every piece that is a name: "run/alice_node07.log" -> "run/u0001_h00001.log".
+  std::string masked_path(std::string_view path);
   // Names and secrets only, by as many bytes: counts and offsets of binary formats stay right.
   std::string masked_binary(std::string_view bytes);
 
@@ -50,10 +54,16 @@ class Masker {
   void learn_domains_of_hosts(std::string_view line);
   std::string masked_ranges(std::string_view line);
   std::string masked_word_names(std::string_view line);
+  // The mask of a known name, in any case where it has digits; nothing where it is unknown.
+  const std::string* mask_of_name(std::string_view name) const;
   // The known name that begins here and ends where a word may end; 0 where there is none.
   std::size_t known_name_at(std::string_view line, std::size_t at) const;
+  std::string masked_serials(std::string line) const;
+  std::string masked_mail(std::string_view line);
+  std::string masked_address_names(std::string_view line);
   std::string masked_addresses(std::string_view line);
   void know(std::string_view name, char kind);
+  std::string new_mask(std::string_view name, char kind);
 
   std::string mask_of_ipv4(std::uint32_t address);
   std::uint32_t masked_ipv4(std::uint32_t address);
@@ -69,7 +79,10 @@ class Masker {
   std::set<std::string> used_ = {};                       // masks of names_
   std::map<std::uint32_t, std::uint32_t> networks_ = {};  // /24 -> number
   std::set<std::uint32_t> used_networks_ = {};
+  std::map<std::string, std::string, std::less<>> mail_ = {};  // what stands before "@"
+  std::set<std::string, std::less<>> serials_ = {};
   bool in_private_key_ = false;
+  bool is_path_ = false;  // names of letters alone count as pieces too
 };
 
 // A name whose value nobody else should see: "HF_TOKEN", "WANDB_API_KEY", "db_password".

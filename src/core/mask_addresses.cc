@@ -102,6 +102,13 @@ std::uint32_t shuffled(std::uint32_t host, std::uint64_t key) {
   return host;
 }
 
+// The upper bits are the maker's; addresses of memory have none there, masks and addresses of the
+// kernel have ones.
+bool may_be_guid(std::uint64_t number) {
+  const std::uint64_t top = number >> 48U;
+  return top != 0 && top != 0xffff;
+}
+
 }  // namespace
 
 // The /24 gets a number, the host a number in it.
@@ -204,7 +211,8 @@ std::string Masker::masked_addresses(std::string_view line) {
     if (rest.starts_with("0x")) {
       std::size_t end = 2;
       while (end < rest.size() && is_hex(rest[end])) ++end;
-      const bool is_guid = end == 18 && (end == rest.size() || !is_alnum(rest[end]));
+      const bool is_number = end == 18 && (end == rest.size() || !is_alnum(rest[end]));
+      const bool is_guid = is_number && may_be_guid(number_of(rest.substr(2, 16)));
       out += is_guid ? fmt::format("0x{:016x}", masked_interface_id(number_of(rest.substr(2, 16))))
                      : std::string(rest.substr(0, end));
       at += end;

@@ -80,9 +80,10 @@ void add_prompt(std::string_view line, bool wants_user, std::vector<std::string>
 
 constexpr std::array<std::string_view, 11> kKeyBeginnings = {
     "hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"};
-constexpr std::array<std::string_view, 12> kSecretWords = {
-    "TOKEN",      "SECRET",      "PASSWORD",   "PASSWD",        "API_KEY",       "APIKEY",
-    "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "AUTHORIZATION", "SERIAL NUMBER", "SERIAL_NUMBER"};
+constexpr std::array<std::string_view, 13> kSecretWords = {
+    "PASSPHRASE",    "TOKEN",         "SECRET",       "PASSWORD",    "PASSWD",
+    "API_KEY",       "APIKEY",        "ACCESS_KEY",   "PRIVATE_KEY", "CREDENTIAL",
+    "AUTHORIZATION", "SERIAL NUMBER", "SERIAL_NUMBER"};
 
 bool is_key_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
@@ -125,9 +126,17 @@ void hide_known_keys(std::string& line) {
     }
 }
 
-// "NAME=VALUE", "NAME: VALUE" and "Bearer VALUE": the value up to its end.
+// "--auth_token xyz": a blank between the option, which holds `at`, and its value.
+bool is_value_of_option(std::string_view line, std::size_t at, std::size_t value) {
+  while (at > 0 && is_name_char(line[at - 1])) --at;
+  return line[at] == '-' && (at == 0 || line[at - 1] == ' ' || line[at - 1] == '"') &&
+         line[value - 1] != '-' && !is_name_char(line[value - 1]) && line[value] != '-';
+}
+
+// "NAME=VALUE", "NAME: VALUE", "--NAME VALUE" and "Bearer VALUE": the value up to its end.
 void hide_named_values(std::string& line) {
-  const std::string upper = upper_of(line);
+  std::string upper = upper_of(line);
+  std::replace(upper.begin(), upper.end(), '-', '_');  // --api-key
   std::vector<std::pair<std::size_t, std::size_t>> values;
   for (const std::string_view word : kSecretWords)
     for (std::size_t at = upper.find(word); at != std::string::npos;
@@ -137,8 +146,10 @@ void hide_named_values(std::string& line) {
       while (sign < line.size() && is_name_char(line[sign])) ++sign;
       while (sign < line.size() && (line[sign] == '"' || line[sign] == '\'' || line[sign] == ' '))
         ++sign;
-      if (sign >= line.size() || (line[sign] != '=' && line[sign] != ':')) continue;
-      const std::size_t from = line.find_first_not_of(" \"'", sign + 1);
+      if (sign >= line.size()) continue;
+      const bool has_sign = line[sign] == '=' || line[sign] == ':';
+      if (!has_sign && !is_value_of_option(line, at, sign)) continue;
+      const std::size_t from = has_sign ? line.find_first_not_of(" \"'", sign + 1) : sign;
       if (from == std::string::npos) continue;
       const bool is_header = word == "AUTHORIZATION" || word.starts_with("SERIAL");
       std::size_t to = line.find_first_of(is_header ? "\"'" : " \t\"',;", from);
@@ -223,11 +234,23 @@ void add_host_file(std::string_view line, std::vector<std::string>& hosts) {
   if (is_name(word) && line.substr(word.size()).starts_with(" slots=")) hosts.emplace_back(word);
 }
 
-constexpr std::array<std::string_view, 14> kHostNames = {
-    "HOSTNAME",          "SLURMD_NODENAME",   "MASTER_ADDR",        "SLURM_LAUNCH_NODE_IPADDR",
-    "hostname",          "SLURM_SUBMIT_HOST", "PMIX_HOSTNAME",      "PBS_O_HOST",
-    "NODE_NAME",         "MY_NODE_NAME",      "SLURM_CLUSTER_NAME", "HOST",
-    "SLURM_JOB_ACCOUNT", "LSB_EXECHOST"};
+constexpr std::array<std::string_view, 17> kHostNames = {"\"host\"",
+                                                         "nodename",
+                                                         "node_name",
+                                                         "HOSTNAME",
+                                                         "SLURMD_NODENAME",
+                                                         "MASTER_ADDR",
+                                                         "SLURM_LAUNCH_NODE_IPADDR",
+                                                         "hostname",
+                                                         "SLURM_SUBMIT_HOST",
+                                                         "PMIX_HOSTNAME",
+                                                         "PBS_O_HOST",
+                                                         "NODE_NAME",
+                                                         "MY_NODE_NAME",
+                                                         "SLURM_CLUSTER_NAME",
+                                                         "HOST",
+                                                         "SLURM_JOB_ACCOUNT",
+                                                         "LSB_EXECHOST"};
 constexpr std::array<std::string_view, 6> kHostLists = {
     "SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST",
     "NodeList",       "NODELIST",           "SLURM_TOPOLOGY_ADDR"};
@@ -277,6 +300,11 @@ std::vector<std::string> hosts_in_line(std::string_view line) {
   for (const std::string_view name : kHostNames)
     if (const auto value = value_of_any(line, {name}); is_name(value))
       hosts.emplace_back(run_of(value, is_host_char));
+  // at the beginning of a line only, and no word of a language or of a processor
+  if (const auto value = value_of_any(line, {"Host"});
+      line.substr(std::min(line.size(), line.find_first_not_of(' '))).starts_with("Host") &&
+      std::any_of(value.begin(), value.end(), is_digit) && !value.starts_with("x86"))
+    hosts.emplace_back(run_of(value, is_host_char));
   for (const std::string_view name : kHostLists)
     if (const auto value = value_of_any(whole, {name}); !value.empty())
       for (std::string& host : expanded_hosts(value)) hosts.push_back(std::move(host));
@@ -287,6 +315,31 @@ std::vector<std::string> hosts_in_line(std::string_view line) {
   return hosts;
 }
 
+namespace {
+
+// "bob.smith" of "bob.smith/x.py", but "alice" of "alice.tar".
+std::string_view folder_at(std::string_view rest) {
+  const std::string_view dotted = run_of(rest, is_host_char);
+  const bool is_folder = dotted.size() < rest.size() && rest[dotted.size()] == '/';
+  return is_folder ? dotted : run_of(rest, is_name_char);
+}
+
+}  // namespace
+
+std::string serial_in_line(std::string_view line) {
+  constexpr std::size_t kShortest = 8;
+  const std::string upper = upper_of(line.substr(0, 4096));
+  const std::size_t at = upper.find("SERIAL N");
+  if (at == std::string::npos) return {};
+  const std::size_t sign = upper.find_first_of("=:", at);
+  if (sign == std::string::npos) return {};
+  const std::size_t from = line.find_first_not_of(" \t\"", sign + 1);
+  if (from == std::string_view::npos) return {};
+  const std::string_view serial = run_of(line.substr(from), is_name_char);
+  const bool has_digit = std::any_of(serial.begin(), serial.end(), is_digit);
+  return serial.size() >= kShortest && has_digit ? std::string(serial) : std::string();
+}
+
 std::vector<std::string> users_in_line(std::string_view line) {
   std::vector<std::string> users;
   line = line.substr(0, 4096);
@@ -294,7 +347,14 @@ std::vector<std::string> users_in_line(std::string_view line) {
   for (const std::string_view folder : {"/home/", "/users/", "/Users/"})
     for (std::size_t at = line.find(folder); at != std::string_view::npos;
          at = line.find(folder, at + 1))
-      users.emplace_back(run_of(line.substr(at + folder.size()), is_name_char));
+      users.emplace_back(folder_at(line.substr(at + folder.size())));
+  for (std::size_t at = line.find("uid="); at != std::string_view::npos;
+       at = line.find("uid=", at + 1)) {
+    const std::string_view id = run_of(line.substr(at + 4), is_digit);
+    const std::size_t open = at + 4 + id.size();
+    if (!id.empty() && open < line.size() && line[open] == '(')
+      users.emplace_back(run_of(line.substr(open + 1), is_host_char));
+  }
   for (const std::string_view name : {"USER", "LOGNAME", "SLURM_JOB_USER", "SUDO_USER"})
     if (const auto value = value_of_any(line, {name}); is_name(value))
       users.emplace_back(run_of(value, is_name_char));

@@ -17,9 +17,12 @@ std::vector<std::string> hosts_in_line(std::string_view line);
 bool is_domain(std::string_view text);
 // "alice@site.example", "https://files.site.example/", "search site.example".
 std::vector<std::string> domains_in_line(std::string_view line);
-// "/home/alice/", "alice@node07:", "USER=alice".
+// "/home/alice/", "alice@node07:", "USER=alice", "uid=1001(alice)".
 std::vector<std::string> users_in_line(std::string_view line);
-// Values of secret names, keys with a well-known beginning, passwords in URLs, serial numbers.
+// What a line calls a serial number; empty where it does not.
+std::string serial_in_line(std::string_view line);
+// Values of secret names, also as an option with its value (--password x), keys with a well-known
+// beginning, passwords in URLs, serial numbers.
 std::string without_secrets(std::string_view line);
 
 }  // namespace comm_probe::core

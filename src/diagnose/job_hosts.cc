@@ -85,9 +85,23 @@ std::string gpu_model(const topology::Survey& survey) {
   return first;
 }
 
+// All devices of the one are among those of the other, and at most a quarter is missing: one that
+// fell off makes no other kind of machine.
+bool lacks_few(const topology::Survey& a, const topology::Survey& b, Kind kind) {
+  const auto names_of = [&](const topology::Survey& survey) {
+    std::set<std::string> names;
+    for (const int device : survey.of(kind)) names.insert(survey.device(device).name);
+    return names;
+  };
+  std::set<std::string> few = names_of(a), many = names_of(b);
+  if (few.size() > many.size()) std::swap(few, many);
+  return few.size() * 4 >= many.size() * 3 &&
+         std::includes(many.begin(), many.end(), few.begin(), few.end());
+}
+
 bool is_alike(const topology::Survey& a, const topology::Survey& b) {
   for (const Kind kind : {Kind::kGpu, Kind::kNic})
-    if (a.of(kind).size() != b.of(kind).size()) return false;
+    if (a.of(kind).size() != b.of(kind).size() && !lacks_few(a, b, kind)) return false;
   const std::string of_a = gpu_model(a), of_b = gpu_model(b);
   return of_a.empty() || of_b.empty() || of_a == of_b;
 }

@@ -6,7 +6,8 @@
 //   -> node03 is a stranger. Of 32 ranks 16 seen: whether node03 is of the job is open.
 //
 // Hosts are joined by a communicator or a table that holds both; only joined machines, or machines
-// of one kind (as many GPUs of one model, as many NICs), are compared with each other.
+// of one kind (as many GPUs of one model, as many NICs, but for a few that are missing), are
+// compared with each other.
 #pragma once
 
 #include <string>

@@ -314,8 +314,10 @@ void judge_alike(const JobFacts& facts, Judgement& judgement) {
       judgement.caveats.push_back(core::make_caveat(
           "job.machines-not-compared",
           fmt::format("what {} and {} have in common: no log or table holds both, and they are of "
-                      "different runs or kinds",
-                      known->second, machines.front()->name),
+                      "different runs or kinds ({} has {} GPUs and {} NICs)",
+                      known->second, machines.front()->name, machines.front()->name,
+                      machines.front()->survey.of(topology::SurveyDevice::Kind::kGpu).size(),
+                      machines.front()->survey.of(topology::SurveyDevice::Kind::kNic).size()),
           "they are not compared with each other", false));
     if (machines.size() < 2) continue;
     std::vector<Survey> surveys;

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/net_rules.h"
 
@@ -135,44 +136,83 @@ NetAnswer marks_few(const NetChange& change) {
   return answer;
 }
 
-// "outbound_pci_stalled_wr" is the percentage of the last second, its "_events" count such seconds.
+namespace {
+
+// mlx5 counter documentation: "outbound_pci_stalled_wr" is the percentage of the last second in
+// which the NIC stood, "_events" counts the seconds above 30 %.
+constexpr std::array<std::string_view, 2> kStalledNow = {"outbound_pci_stalled_wr",
+                                                         "outbound_pci_stalled_rd"};
+constexpr std::array<std::string_view, 2> kStalledSeconds = {"outbound_pci_stalled_wr_events",
+                                                             "outbound_pci_stalled_rd_events"};
+
+struct PcieWait {
+  NetHit hit = {};
+  bool is_known = false;
+  bool is_lasting = false;  // a noticeable part of the time, or packets that were dropped
+};
+
+PcieWait pcie_wait(const PortChange& port) {
+  PcieWait wait{.hit = {.port = &port}};
+  double seconds = 0;
+  bool stood_twice = false;
+  for (const std::string_view counter : kStalledNow) {
+    const auto found = port.counters.find(std::string(counter));
+    if (found == port.counters.end()) continue;
+    wait.is_known = true;
+    const auto stands = [](std::uint64_t percent) {
+      return static_cast<double>(percent) >= limit("stalled_percent") && percent <= 100;
+    };
+    if (!stands(found->second.after)) continue;
+    stood_twice = stood_twice || stands(found->second.before);
+    wait.hit.counters.emplace_back(counter);
+  }
+  for (const std::string_view counter : kStalledSeconds)
+    if (port.has_any(counter)) {
+      seconds = std::max(seconds, static_cast<double>(port.more(counter).value_or(0)));
+      wait.hit.counters.emplace_back(counter);
+    }
+  const bool has_dropped = port.has_any("outbound_pci_buffer_overflow");
+  if (has_dropped) wait.hit.counters.emplace_back("outbound_pci_buffer_overflow");
+  const double all = port.elapsed ? port.elapsed->in_seconds() : 60;
+  wait.hit.amount = seconds;
+  wait.is_lasting = has_dropped || stood_twice || seconds > limit("stalled_part") * all;
+  return wait;
+}
+
+void add_pcie(const NetHits& hits, bool is_lasting, NetAnswer& answer) {
+  if (hits.empty()) return;
+  std::string names;
+  for (const NetHit& hit : hits)
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", hit.port->name,
+                         hit.amount > 0 ? fmt::format(" ({} s)", hit.amount) : "");
+  const std::string what =
+      is_lasting ? "the slot, the CPU behind it or ACS hold packets up, not the network"
+                 : "for a moment, which a healthy host shows too; the slot only where it goes on";
+  Finding finding = net_finding("topo.net-pcie-stall",
+                                fmt::format("{}{}: the NIC waited for PCIe ({}): {}", names,
+                                            in_time(hits), hits.front().counters.front(), what),
+                                hits);
+  if (!is_lasting) finding.severity = Severity::kInfo;
+  finding.confidence = is_lasting ? Confidence::kLikely : Confidence::kPossible;
+  finding.next = {"comm-probe topo check (slot, ACS, IOMMU)",
+                  "lspci -vv (LnkSta, MaxReadReq, RlxdOrd)"};
+  answer.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
 NetAnswer pcie_keeps_up(const NetChange& change) {
   NetAnswer answer;
-  NetHits hits;
+  NetHits lasting;
+  NetHits short_ones;
   for (const PortChange& port : change.ports) {
-    NetHit hit{.port = &port};
-    for (const char* counter : {"outbound_pci_stalled_wr", "outbound_pci_stalled_rd"}) {
-      const auto found = port.counters.find(counter);
-      if (found == port.counters.end()) continue;
-      answer.is_known = true;
-      if (static_cast<double>(found->second.after) < limit("stalled_percent") ||
-          found->second.after > 100)
-        continue;
-      hit.amount = std::max(hit.amount, static_cast<double>(found->second.after));
-      hit.counters.emplace_back(counter);
-    }
-    for (const char* counter : {"outbound_pci_stalled_wr_events", "outbound_pci_stalled_rd_events",
-                                "outbound_pci_buffer_overflow"}) {
-      if (!port.has_any(counter)) continue;
-      hit.amount = std::max(hit.amount, static_cast<double>(port.more(counter).value_or(0)));
-      hit.counters.emplace_back(counter);
-    }
-    if (!hit.counters.empty()) hits.push_back(std::move(hit));
+    PcieWait wait = pcie_wait(port);
+    answer.is_known = answer.is_known || wait.is_known;
+    if (!wait.hit.counters.empty())
+      (wait.is_lasting ? lasting : short_ones).push_back(std::move(wait.hit));
   }
-  if (hits.empty()) return answer;
-  std::string names;
-  for (const NetHit& hit : hits) names += (names.empty() ? "" : ", ") + hit.port->name;
-  Finding finding = net_finding(
-      "topo.net-pcie-stall",
-      fmt::format("{}: the NIC waited for PCIe (stalled {}): the slot, the CPU behind it or ACS "
-                  "hold packets up, not the network",
-                  names, hits.front().counters.front()),
-      hits);
-  finding.confidence = Confidence::kLikely;
-  finding.next = {"comm-probe topo check (slot, ACS, IOMMU)",
-                  "lspci -vv (LnkSta, MaxReadReq, "
-                  "RlxdOrd)"};
-  answer.findings.push_back(std::move(finding));
+  add_pcie(lasting, true, answer);
+  add_pcie(short_ones, false, answer);
   return answer;
 }
 
@@ -183,7 +223,7 @@ NetAnswer credits_enough(const NetChange& change) {
   double greatest = 0;
   for (const PortChange& port : change.ports) {
     if (port.is_roce()) continue;
-    const auto ticks = port.more("port_xmit_wait");
+    const auto ticks = port.at_least("port_xmit_wait");
     answer.is_known = answer.is_known || ticks;
     const auto words = port.more("port_xmit_data");
     if (!ticks || !words || *words == 0) continue;
@@ -209,31 +249,22 @@ NetAnswer credits_enough(const NetChange& change) {
 
 namespace {
 
-// Ports of one host that have the same rate and link layer: they should share the work.
+// Ports of one host that have the same rate and link layer: they should share the work. Where no
+// source shows rates, whether they are alike is open.
 struct Group {
+  bool is_alike = false;
   std::vector<const PortChange*> ports = {};
   double busiest = 0;  // bytes, both directions
   double sum = 0;
 };
 
-double traffic_of(const PortChange& port) {
-  return bytes_sent(port).value_or(core::Bytes()).count() +
-         bytes_received(port).value_or(core::Bytes()).count();
-}
-
-bool is_busy(const PortChange& port) {
-  constexpr double kMuch = 1e9;  // bytes, where rate or time is not known
-  const double bytes = traffic_of(port);
-  if (!port.rate || !port.elapsed) return bytes > kMuch;
-  return bytes > limit("busy_part") * port.rate->in_bytes_per_second() * port.elapsed->in_seconds();
-}
-
 std::map<std::string, Group> groups_of(const NetChange& change) {
   std::map<std::string, Group> groups;
   for (const PortChange& port : change.ports) {
-    if (!bytes_sent(port) && !bytes_received(port)) continue;
+    if (port.is_down() || (!bytes_sent(port) && !bytes_received(port))) continue;
     Group& group = groups[fmt::format("{} {} {}", port.host, port.link_layer,
                                       port.rate ? port.rate->in_Gbps() : 0)];
+    group.is_alike = port.rate.has_value();
     group.ports.push_back(&port);
     group.busiest = std::max(group.busiest, traffic_of(port));
     group.sum += traffic_of(port);
@@ -265,8 +296,8 @@ void judge_group(const Group& group, NetAnswer& answer) {
   if (!idle.empty()) {
     std::string names;
     for (const NetHit& hit : idle) names += (names.empty() ? "" : " ") + hit.port->name;
-    what = fmt::format("{} of {} like ports carried nothing while the others carried {} each: {}",
-                       idle.size(), group.ports.size(),
+    what = fmt::format("{} of {} {}ports carried nothing while the others carried {} each: {}",
+                       idle.size(), group.ports.size(), group.is_alike ? "like " : "",
                        core::format_bytes(core::Bytes::of(group.sum / busy)), names);
   }
   Finding finding = net_finding("topo.net-uneven", what, idle);
@@ -274,8 +305,14 @@ void judge_group(const Group& group, NetAnswer& answer) {
   finding.observed = Figure{group.busiest / mean, "of the mean", Basis::kRead, top->name};
   // Most of them idle: a job that was told to use few, or that has few ranks here.
   const bool is_minority = idle.size() * 2 < group.ports.size();
-  if (!is_minority) finding.severity = Severity::kInfo;
-  finding.confidence = is_minority ? Confidence::kLikely : Confidence::kPossible;
+  const bool is_wrong = is_minority && group.is_alike;
+  if (!is_wrong) finding.severity = Severity::kInfo;
+  finding.confidence = is_wrong ? Confidence::kLikely : Confidence::kPossible;
+  if (is_minority && !group.is_alike)
+    answer.caveats.push_back(core::make_caveat(
+        "topo.net-likeness-open", "the rates of the ports that carried traffic and of the others",
+        "ports that are alike should share the work, others need not: `ibstat`, or `ethtool IFACE` "
+        "of each, beside the counters tells"));
   finding.next = {"comm-probe log FILE... (which NIC each channel uses)",
                   "comm-probe nccl env (NCCL_IB_HCA, NCCL_CROSS_NIC)"};
   answer.findings.push_back(std::move(finding));
@@ -292,23 +329,48 @@ NetAnswer ports_alike_used(const NetChange& change) {
   return answer;
 }
 
+namespace {
+
+// The greater of both ends: a port that was renegotiated carried what it carried at the old rate.
+std::optional<core::Bandwidth> greatest_rate(const PortChange& port) {
+  if (port.rate && port.rate_before) return std::max(*port.rate, *port.rate_before);
+  return port.rate ? port.rate : port.rate_before;
+}
+
+void add_over_rate(const NetHits& hits, NetAnswer& answer) {
+  if (hits.empty()) return;
+  std::string names;
+  for (const NetHit& hit : hits)
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", hit.port->name,
+                         core::format_percent(hit.amount));
+  answer.caveats.push_back(core::make_caveat(
+      "topo.net-over-rate", fmt::format("the rate that {} had between the snapshots", names),
+      "it carried more than the rate that is shown allows: the rate fell in between, or the times "
+      "of the snapshots are wrong; whether the port was full is not judged"));
+}
+
+}  // namespace
+
 NetAnswer ports_below_limit(const NetChange& change) {
   NetAnswer answer;
   NetHits hits;
+  NetHits impossible;
   for (const PortChange& port : change.ports) {
-    if (!port.rate || !port.elapsed) continue;
+    const auto rate = greatest_rate(port);
+    if (!rate || !port.elapsed) continue;
     for (const auto& [bytes, counter] : {std::pair(bytes_sent(port), "port_xmit_data"),
                                          std::pair(bytes_received(port), "port_rcv_data")}) {
       if (!bytes) continue;
       answer.is_known = true;
-      const double part = *bytes / *port.elapsed / *port.rate;
+      const double part = *bytes / *port.elapsed / *rate;
       if (part < limit("full_part")) continue;
       NetHit hit{.port = &port, .amount = part};
       if (port.counters.contains(counter)) hit.counters.emplace_back(counter);
-      hits.push_back(std::move(hit));
+      (part > limit("impossible_part") ? impossible : hits).push_back(std::move(hit));
       break;
     }
   }
+  add_over_rate(impossible, answer);
   if (hits.empty()) return answer;
   std::string names;
   for (const NetHit& hit : hits)

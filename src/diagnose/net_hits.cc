@@ -5,6 +5,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/net_names.h"
 #include "diagnose/net_rules.h"
 
 namespace comm_probe::diagnose {
@@ -18,14 +19,16 @@ std::optional<std::uint64_t> sum_of(const PortChange& port,
                                     std::span<const std::string_view> counters) {
   std::optional<std::uint64_t> sum;
   for (const std::string_view counter : counters)
-    if (const auto more = port.more(counter)) sum = sum.value_or(0) + *more;
+    for (const std::string_view name : shown_names(port, counter))
+      if (const auto more = port.at_least(name)) sum = sum.value_or(0) + *more;
   return sum;
 }
 
 std::optional<std::uint64_t> first_of(const PortChange& port,
                                       std::span<const std::string_view> counters) {
   for (const std::string_view counter : counters)
-    if (const auto more = port.more(counter)) return more;
+    for (const std::string_view name : shown_names(port, counter))
+      if (const auto more = port.more(name)) return more;
   return std::nullopt;
 }
 
@@ -39,8 +42,16 @@ bool is_pause(std::string_view counter, std::string_view side, std::string_view 
 std::optional<core::Bytes> bytes_of(const PortChange& port, std::string_view words,
                                     std::string_view octets) {
   if (const auto more = port.more(words)) return core::Bytes::of(*more) * 4;
-  if (const auto more = port.more(octets)) return core::Bytes::of(*more);
+  for (const std::string_view name : shown_names(port, octets))
+    if (const auto more = port.more(name)) return core::Bytes::of(*more);
   return std::nullopt;
+}
+
+// A counter that reached its largest value counted that much or more.
+bool is_floor(const NetHit& hit) {
+  return std::any_of(hit.counters.begin(), hit.counters.end(), [&](const std::string& counter) {
+    return hit.port->counters.at(counter).kind == topology::CounterChange::Kind::kFilled;
+  });
 }
 
 }  // namespace
@@ -99,7 +110,8 @@ NetHits hits_of(const NetChange& change, std::span<const std::string_view> count
     if (sum.value_or(0) == 0) continue;
     NetHit hit{.port = &port, .amount = static_cast<double>(*sum)};
     for (const std::string_view counter : counters)
-      if (port.has_any(counter)) hit.counters.emplace_back(counter);
+      for (const std::string_view name : shown_names(port, counter))
+        if (port.has_any(name)) hit.counters.emplace_back(name);
     hits.push_back(std::move(hit));
   }
   return hits;
@@ -111,8 +123,9 @@ std::string named(NetHits hits) {
                    [](const NetHit& a, const NetHit& b) { return a.amount > b.amount; });
   std::string text;
   for (std::size_t i = 0; i < std::min(hits.size(), kMost); ++i)
-    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", hits[i].port->name,
-                        core::format_number(hits[i].amount, 6));
+    text +=
+        fmt::format("{}{} ({}{})", i == 0 ? "" : ", ", hits[i].port->name,
+                    is_floor(hits[i]) ? "at least " : "", core::format_number(hits[i].amount, 6));
   if (hits.size() > kMost) text += fmt::format(" and {} more", hits.size() - kMost);
   return text;
 }

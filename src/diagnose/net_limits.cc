@@ -23,6 +23,8 @@ constexpr std::array kLimits = {
     NetLimit{"rnr_part", 0.01, "time lost to such pauses, of the time between", "assumed"},
     NetLimit{"stalled_percent", 30, "part of a second that the NIC waits for PCIe",
              "mlx5 counts a stalled second above 30 %"},
+    NetLimit{"stalled_part", 0.05, "such seconds, of the time between, above which it lasts",
+             "assumed; 60 s where the time is not known"},
     NetLimit{"ticks_per_word", 0.1, "port_xmit_wait of port_xmit_data, above it a warning",
              "the length of a tick is not public: assumed"},
     NetLimit{"ticks_seen", 1e-3, "the same, below it nothing is said", "assumed"},
@@ -31,6 +33,8 @@ constexpr std::array kLimits = {
              "assumed"},
     NetLimit{"busy_part", 0.02, "rate that the busiest port must reach before use is compared",
              "assumed: below it there was no job"},
+    NetLimit{"impossible_part", 1.05, "rate of a port that no counter of it can exceed",
+             "5 % for the times of the snapshots (assumed)"},
     NetLimit{"full_part", 0.9, "rate of a port above which it is called full",
              "protocol overhead leaves 92 to 99 % (MTU 1024 to 4096)"},
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/finding_table.h"
 #include "core/units.h"
 
 namespace comm_probe::diagnose {
@@ -35,6 +36,14 @@ std::string netdev_of(const NetHits& hits) {
   return port.netdev.empty() ? "IFACE" : port.netdev;
 }
 
+// Whose cable and optics look how; mlxlink knows mlx5 only.
+std::string optics_of(const NetHits& hits, const char* options) {
+  const std::string device = device_of(hits);
+  if (device == "DEVICE" || device.starts_with("mlx"))
+    return fmt::format("mlxlink -d {} {}", device, options);
+  return "ethtool -m " + netdev_of(hits);
+}
+
 // More than this part of the packets; where packets are not counted every one is taken as much.
 bool is_many(double amount, const std::optional<std::uint64_t>& packets, double part) {
   if (!packets || *packets == 0) return true;
@@ -50,7 +59,7 @@ NetAnswer links_stayed_up(const NetChange& change) {
   if (hits.empty()) return answer;
   Finding finding = counted("topo.net-link-flap", hits, "times that the link went down", change);
   finding.confidence = Confidence::kCertain;
-  finding.next = {"mlxlink -d " + device_of(hits) + " -m -c", "dmesg -T | grep -i -e link -e mlx5"};
+  finding.next = {optics_of(hits, "-m -c"), "dmesg -T | grep -i link"};
   answer.findings.push_back(std::move(finding));
   return answer;
 }
@@ -72,7 +81,7 @@ NetAnswer no_physical_errors(const NetChange& change) {
   if (hits.empty()) return answer;
   Finding finding = counted("topo.net-physical-errors", hits, "errors of the link itself", change);
   finding.confidence = Confidence::kLikely;
-  finding.next = {"mlxlink -d " + device_of(hits) + " -m -c -e"};
+  finding.next = {optics_of(hits, "-m -c -e")};
   answer.findings.push_back(std::move(finding));
   return answer;
 }
@@ -130,7 +139,7 @@ NetAnswer no_error_completions(const NetChange& change) {
       hits);
   finding.confidence = Confidence::kCertain;
   finding.next = {"comm-probe log FILE... (NCCL_DEBUG=WARN names peer and status)",
-                  "dmesg -T | grep -i mlx5"};
+                  "dmesg -T | grep -i " + device_of(hits)};
   answer.findings.push_back(std::move(finding));
   return answer;
 }
@@ -202,8 +211,8 @@ NetAnswer nothing_lost(const NetChange& change) {
   if (!all.empty()) {
     const NetHits& hits = many.empty() ? all : many;
     Finding finding = counted("topo.net-packet-loss", hits,
-                              "times that a receiver asked this host to send again: packets are "
-                              "lost on the way",
+                              "times that this host had to send again what a receiver lacked: "
+                              "packets are lost on the way",
                               change);
     if (many.empty()) finding.severity = Severity::kInfo;
     finding.confidence = Confidence::kLikely;
@@ -215,17 +224,39 @@ NetAnswer nothing_lost(const NetChange& change) {
   return answer;
 }
 
+namespace {
+
+// An interface alone: one of the job, or one of the management that drops what nobody listens to.
+void add_drops_of_strangers(const NetHits& hits, const NetChange& change, NetAnswer& answer) {
+  if (hits.empty()) return;
+  Finding finding = counted("topo.net-discards", hits, "packets dropped at the interface", change);
+  finding.severity = Severity::kInfo;
+  finding.confidence = Confidence::kPossible;
+  finding.next = {"rdma link (which RDMA device is of " + netdev_of(hits) + ")"};
+  answer.findings.push_back(std::move(finding));
+  answer.caveats.push_back(core::make_caveat(
+      "topo.net-drops-open", "whether the job goes over " + named(hits),
+      "an RDMA or NCCL interface that drops is a cause, one of the management is not; `rdma link` "
+      "beside the counters tells"));
+}
+
+}  // namespace
+
 NetAnswer nothing_discarded(const NetChange& change) {
   constexpr std::array<std::string_view, 3> kNames = {"rx_discards_phy", "tx_discards_phy",
                                                       "port_xmit_discards"};
   NetAnswer answer;
   NetHits unpaused;
   NetHits others;
+  NetHits strangers;  // whether RDMA goes through them is not known
   for (NetHit& hit : hits_of(change, kNames, answer.is_known)) {
     const auto received = pauses(*hit.port, "rx");
     const auto sent = pauses(*hit.port, "tx");
     const bool is_silent = hit.port->is_roce() && sent && *sent == 0 && received.value_or(0) == 0;
-    (is_silent && hit.port->has_any("rx_discards_phy") ? unpaused : others).push_back(hit);
+    if (!hit.port->is_of_rdma())
+      strangers.push_back(hit);
+    else
+      (is_silent && hit.port->has_any("rx_discards_phy") ? unpaused : others).push_back(hit);
   }
   if (!unpaused.empty()) {
     Finding finding = counted("topo.net-class-mismatch", unpaused,
@@ -244,6 +275,7 @@ NetAnswer nothing_discarded(const NetChange& change) {
                     "mlnx_qos -i " + netdev_of(others)};
     answer.findings.push_back(std::move(finding));
   }
+  add_drops_of_strangers(strangers, change, answer);
   return answer;
 }
 

@@ -7,10 +7,12 @@ namespace comm_probe::diagnose {
 
 struct NetAnswer {
   std::vector<core::Finding> findings = {};
+  std::vector<core::Caveat> caveats = {};
   bool is_known = false;  // at least one port has the counters that the rule needs
 };
 
 using topology::NetChange;
+NetAnswer ports_kept(const NetChange& change);
 NetAnswer links_stayed_up(const NetChange& change);
 NetAnswer no_physical_errors(const NetChange& change);
 NetAnswer no_error_completions(const NetChange& change);
@@ -23,6 +25,7 @@ NetAnswer marks_obeyed(const NetChange& change);
 NetAnswer receivers_ready(const NetChange& change);
 NetAnswer pcie_keeps_up(const NetChange& change);
 NetAnswer credits_enough(const NetChange& change);
+NetAnswer ports_all_up(const NetChange& change);
 NetAnswer ports_alike_used(const NetChange& change);
 NetAnswer ports_below_limit(const NetChange& change);
 
@@ -45,6 +48,9 @@ std::string in_time(const NetHits& hits);
 std::string place_among(const NetHits& hits, const NetChange& change);
 core::Finding net_finding(std::string_view id, std::string summary, const NetHits& hits);
 double limit(std::string_view name);
+// Bytes both ways, and whether they are those of a job.
+double traffic_of(const topology::PortChange& port);
+bool is_busy(const topology::PortChange& port);
 
 // Everything that counts pauses received or sent, over all priorities and the whole link.
 std::optional<std::uint64_t> pauses(const topology::PortChange& port, std::string_view side);

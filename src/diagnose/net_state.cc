@@ -7,6 +7,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/net_names.h"
 #include "diagnose/net_rules.h"
 
 namespace comm_probe::diagnose {
@@ -22,6 +23,7 @@ struct Rule {
   const char* needs;
 };
 constexpr Rule kRules[] = {
+    {"ports kept state and rate", ports_kept, "state and rate at both ends (recordings)"},
     {"links stayed up", links_stayed_up, "link_downed, link_down_events_phy"},
     {"no errors of the links themselves", no_physical_errors, "symbol_error, rx_crc_errors_phy"},
     {"no work request failed", no_error_completions, "req_cqe_error and its kind (mlx5)"},
@@ -34,6 +36,7 @@ constexpr Rule kRules[] = {
     {"receivers are ready", receivers_ready, "rnr_nak_retry_err, out_of_buffer"},
     {"PCIe keeps up with the NIC", pcie_keeps_up, "outbound_pci_stalled_wr (ethtool -S)"},
     {"credits are there (InfiniBand)", credits_enough, "port_xmit_wait"},
+    {"ports are up like their like", ports_all_up, "the state of the ports beside their counters"},
     {"like ports share the work", ports_alike_used, "port_xmit_data of two like ports"},
     {"ports are below their rate", ports_below_limit, "port_xmit_data, a rate and a time"},
 };
@@ -54,7 +57,8 @@ void add_lost_counters(const NetChange& change, NetJudgement& judgement) {
     std::vector<std::string> full;
     for (const auto& [counter, one] : port.counters) {
       if (one.kind == CounterChange::Kind::kWentBack) back.push_back(counter);
-      if (one.kind == CounterChange::Kind::kAtCeiling) full.push_back(counter);
+      if (one.kind == CounterChange::Kind::kAtCeiling || one.kind == CounterChange::Kind::kFilled)
+        full.push_back(counter);
     }
     const auto some = [](std::vector<std::string>& names) {
       const std::size_t all = names.size();
@@ -72,7 +76,9 @@ void add_lost_counters(const NetChange& change, NetJudgement& judgement) {
     if (!full.empty())
       judgement.caveats.push_back(core::make_caveat(
           "topo.counters-full", fmt::format("what {} of {} counts now", some(full), port.name),
-          "they stand at their largest value and cannot count further; reset them (perfquery -R)"));
+          "they stand at their largest value and cannot count further, so that what is said of "
+          "them "
+          "is the least; reset them (perfquery -R)"));
   }
 }
 
@@ -110,12 +116,63 @@ constexpr std::array<std::string_view, 14> kTelling = {"link_downed",
                                                        "out_of_sequence",
                                                        "rnr_nak_retry_err"};
 
+// A rise of trouble that no rule knows is not fine.
+void add_unjudged(const NetChange& change, NetJudgement& judgement) {
+  constexpr std::size_t kMost = 6;
+  std::string names;
+  std::size_t all = 0;
+  for (const PortChange& port : change.ports)
+    for (const auto& [counter, one] : port.counters)
+      if (port.has_any(counter) && is_trouble_of_no_rule(counter, one) && ++all <= kMost)
+        names += fmt::format("{}{} {} +{}", names.empty() ? "" : ", ", port.name, counter,
+                             port.at_least(counter).value_or(0));
+  if (all > kMost) names += fmt::format(" and {} more", all - kMost);
+  if (!names.empty())
+    judgement.caveats.push_back(core::make_caveat(
+        "topo.counters-unjudged", "what these counters that rose mean: " + names,
+        "no rule knows them; the documentation of the driver (`ethtool -i IFACE`) tells"));
+}
+
+void add_unknown(const NetChange& change, NetJudgement& judgement) {
+  for (const PortChange& port : change.ports)
+    for (const auto& [counter, one] : port.counters)
+      if (is_trouble_of_a_rule(counter)) return;
+  if (change.ports.empty()) return;
+  judgement.caveats.push_back(core::make_caveat(
+      "topo.counters-unknown",
+      fmt::format("counters of trouble that a rule knows, of any of {} ports", change.ports.size()),
+      "whether anything was lost or failed is not judged; give `rdma statistic`, perfquery -x or "
+      "`ethtool -S`"));
+}
+
+std::string open_text(const topology::OpenPlace& place) {
+  if (place.are_two)
+    return fmt::format(
+        "a second snapshot of {} of {}: {} is of another machine (its cards have "
+        "other GUIDs)",
+        place.port, place.one, place.other);
+  return fmt::format("whether {} of {} and of {} is one port at two times or that of two machines",
+                     place.port, place.one, place.other);
+}
+
+void add_open(const topology::NetEnds& ends, std::vector<core::Caveat>& caveats) {
+  if (ends.open.empty()) return;
+  caveats.push_back(core::make_caveat(
+      "topo.counters-whose",
+      open_text(ends.open.front()) +
+          (ends.open.size() == 1 ? "" : fmt::format(" (and {} more)", ends.open.size() - 1)),
+      "they are not compared; name the two of one machine before and after, or give each machine a "
+      "folder of its own"));
+}
+
 }  // namespace
 
 std::vector<core::Caveat> caveats_of(const topology::NetEnds& ends) {
-  if (ends.unordered.empty()) return {};
+  std::vector<core::Caveat> caveats;
+  add_open(ends, caveats);
+  if (ends.unordered.empty()) return caveats;
   const PortCounters& first = ends.unordered.front();
-  return {core::make_caveat(
+  caveats.push_back(core::make_caveat(
       "topo.counters-unordered",
       fmt::format("which of the snapshots of {}{} was made first",
                   first.host.empty() ? first.name() : first.host + " " + first.name(),
@@ -123,17 +180,21 @@ std::vector<core::Caveat> caveats_of(const topology::NetEnds& ends) {
                       ? ""
                       : fmt::format(" and of {} more ports", ends.unordered.size() - 1)),
       "they have no date, their names do not say it, and some counter falls either way: they are "
-      "not judged; name them before and after, or put the output of `date` above each")};
+      "not judged; name them before and after, or put the output of `date` above each"));
+  return caveats;
 }
 
 NetJudgement judge_network(const NetChange& change) {
   NetJudgement judgement;
   for (const Rule& rule : kRules) {
     const NetAnswer answer = rule.apply(change);
+    judgement.caveats.insert(judgement.caveats.end(), answer.caveats.begin(), answer.caveats.end());
     judgement.checks.push_back({rule.what, outcome_of(rule, answer)});
     judgement.findings.insert(judgement.findings.end(), answer.findings.begin(),
                               answer.findings.end());
   }
+  add_unknown(change, judgement);
+  add_unjudged(change, judgement);
   add_lost_counters(change, judgement);
   add_unpaired(change, judgement);
   return judgement;

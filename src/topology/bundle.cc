@@ -51,6 +51,22 @@ core::Result<Bundle> open_bundle(core::Input& input) {
   return error;
 }
 
+std::vector<NetSnapshot> counters_of(const Bundle& bundle, const std::string& host) {
+  std::vector<NetSnapshot> snapshots;
+  for (const char* name : {"counters/first.txt", "counters/second.txt"}) {
+    if (!bundle.archive.read(name)) continue;
+    core::Input text = bundle.input(name);
+    auto reading = read_net_counters(text);
+    if (!reading) continue;
+    for (NetSnapshot& snapshot : reading->snapshots) {
+      for (PortCounters& port : snapshot.ports)
+        if (port.host.empty()) port.host = host;
+      snapshots.push_back(std::move(snapshot));
+    }
+  }
+  return snapshots;
+}
+
 std::string counters_text(const NetSnapshot& snapshot) {
   std::string text;
   if (snapshot.time) text += fmt::format("{:.3f}\n", snapshot.time->in_seconds());

@@ -63,6 +63,9 @@ core::Result<Gathered> gather_node(const core::Host& host, const GatherRequest& 
 // Beside those of record.h.
 std::vector<std::vector<std::string>> gathered_commands(const core::Host& host);
 
+// What is in counters/ of the bundle, ports without a host named by `host`; `states` too.
+std::vector<NetSnapshot> counters_of(const Bundle& bundle, const std::string& host);
+
 // As read_net_counters() reads it: a time, then lines of sysfs and outputs of `ethtool -S`.
 std::string counters_text(const NetSnapshot& snapshot);
 

@@ -29,6 +29,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// core::Host ends a command after 20 s.
+std::string why_missing(double seconds) {
+  return seconds > 19 ? "took longer than 20 s and was ended" : "failed";
+}
+
 std::string words_of_command(const std::vector<std::string>& command) {
   return fmt::format("{}", fmt::join(command, " "));
 }
@@ -136,7 +141,7 @@ void Gatherer::machine() {
     gathered(command, file_of_command(command), 0);
   for (const std::string& command : recording.missing)
     missing(command, is_installed(host_, command.substr(0, command.find(' ')))
-                         ? "failed, or took longer than 20 s"
+                         ? why_missing(recording.seconds.at(command))
                          : "not installed");
 }
 
@@ -147,7 +152,7 @@ void Gatherer::command(const std::vector<std::string>& words) {
     return missing(what, fmt::format("no time left of {:.0f} s", request_.longest.in_seconds()));
   const auto start = Clock::now();
   const auto text = host_.output(words);
-  if (!text) return missing(what, "failed, or took longer than 20 s");
+  if (!text) return missing(what, why_missing(seconds_since(start)));
   const std::string path = core::Host::output_path(words);
   archive_.add_file(path, words.front() == "dmesg" ? last_lines(*text, kMostLogLines) : *text);
   gathered(what, path.substr(1), seconds_since(start));
@@ -275,7 +280,7 @@ void Gatherer::mask(Json& manifest) {
     }
   const auto masked_path = [&](const std::string& path) {
     const bool is_users = path.starts_with("files") || path.starts_with("config");
-    return is_users ? masker.masked_text(path) : path;
+    return is_users ? masker.masked_path(path) : path;
   };
   core::Archive masked;
   for (const std::string& path : all.links)
@@ -287,6 +292,9 @@ void Gatherer::mask(Json& manifest) {
                     is_text(content) ? masker.masked_text(content) : masker.masked_binary(content));
   }
   archive_ = std::move(masked);
+  for (const auto& [list, key] :
+       {std::pair("files", "path"), {"files", "file"}, {"gathered", "file"}, {"missing", "what"}})
+    for (Json& each : manifest[list]) each[key] = masker.masked_path(each[key].get<std::string>());
   manifest = Json::parse(masker.masked_text(manifest.dump(1)), nullptr, false);
   // Numbers of the manifest are no addresses, but its text went through the same hands.
   if (manifest.is_discarded()) manifest = Json::object();

@@ -20,6 +20,7 @@
 #include "core/finding.h"
 #include "core/host.h"
 #include "core/input.h"
+#include "topology/host_facts.h"
 
 namespace comm_probe::topology {
 
@@ -56,6 +57,7 @@ struct NetSnapshot {
   std::string source = {};                  // file name, or "this machine"
   std::optional<core::Duration> time = {};  // of the first port
   std::vector<PortCounters> ports = {};     // by source, in the order they were read
+  std::vector<RdmaPortFacts> states = {};   // of a machine; texts show none
 };
 
 // Counters of this machine or a recorded one: sysfs, and `ethtool -S` of the interfaces of RDMA

@@ -113,6 +113,11 @@ bool are_alike(const std::vector<PortRecord>& records) {
 
 }  // namespace
 
+bool is_time_word(std::string_view lower_case) {
+  return std::any_of(kTimeWords.begin(), kTimeWords.end(),
+                     [&](const TimeWord& each) { return each.word == lower_case; });
+}
+
 int order_of_names(std::string_view one, std::string_view other) {
   const std::vector<std::string> a = pieces_of(one);
   const std::vector<std::string> b = pieces_of(other);

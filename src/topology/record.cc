@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <sstream>
 
 #include "topology/readers/nvml.h"
@@ -194,9 +195,13 @@ std::string without_serial_numbers(const std::string& text) {
 
 void Recorder::commands() {
   for (const std::vector<std::string>& command : recorded_commands(host_)) {
+    const auto start = std::chrono::steady_clock::now();
     const auto text = host_.output(command);
+    const std::string name = fmt::format("{}", fmt::join(command, " "));
+    recording_.seconds[name] =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     auto& list = text ? recording_.commands : recording_.missing;
-    list.push_back(fmt::format("{}", fmt::join(command, " ")));
+    list.push_back(name);
     if (text)
       recording_.archive.add_file(core::Host::output_path(command), without_serial_numbers(*text));
   }

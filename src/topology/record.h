@@ -8,6 +8,7 @@
 // Left in: the host's GUIDs and GIDs (which hold IP addresses).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace comm_probe::topology {
 
 struct Recording {
   core::Archive archive = {};
-  std::vector<std::string> commands = {};  // whose output is in it: "nvidia-smi topo -m"
-  std::vector<std::string> missing = {};   // that are not here, or failed
+  std::vector<std::string> commands = {};      // whose output is in it: "nvidia-smi topo -m"
+  std::vector<std::string> missing = {};       // that are not here, or failed
+  std::map<std::string, double> seconds = {};  // that each command took
 };
 
 Recording record_machine(const core::Host& host);

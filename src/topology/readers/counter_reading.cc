@@ -42,7 +42,15 @@ class HostTexts {
   std::map<std::string, CounterText, std::less<>> hosts_ = {};
 };
 
-void HostTexts::take(const SourceLine& line) {
+// Of mail and of tickets: "> rx_discards_phy: 7".
+std::string_view without_quote(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && (text[at] == '>' || (at > 0 && text[at] == ' '))) ++at;
+  return text.substr(at);
+}
+
+void HostTexts::take(const SourceLine& quoted) {
+  const SourceLine line{without_quote(quoted.text), quoted.file, quoted.number};
   const std::size_t colon = line.text.find(": ");
   const std::string_view host = line.text.substr(0, colon == std::string_view::npos ? 0 : colon);
   const bool may_be_host = !host.empty() && host.size() <= 64 && host[0] != ' ' &&
@@ -86,12 +94,47 @@ core::Error no_counters(const std::string& found) {
                   found));
 }
 
+// The counter whose number ends where the text ends, in the last line: of several in it the one
+// whose name stands before the number.
+auto counter_at_end(PortCounters& port, std::uint64_t last, std::string_view before_number) {
+  std::size_t in_line = 0;
+  auto found = port.counters.end();
+  for (auto each = port.counters.begin(); each != port.counters.end(); ++each) {
+    if (each->second.line != last) continue;
+    if (++in_line == 1 || before_number.ends_with(each->first)) found = each;
+  }
+  const bool is_named = found != port.counters.end() && before_number.ends_with(found->first);
+  return in_line == 1 || is_named ? found : port.counters.end();
+}
+
+// A number that ends where the text ends, without an end of its line, may be the beginning of a
+// longer one.
+void leave_out_cut_number(std::string_view text, NetReading& reading) {
+  const auto last = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const std::size_t end = text.find_last_not_of("0123456789");
+  if (text.empty() || end == std::string_view::npos || end + 1 == text.size()) return;
+  std::string_view before = text.substr(text.rfind('\n') + 1);
+  before = before.substr(0, before.find_last_not_of("0123456789 \t:=.", before.size()) + 1);
+  for (NetSnapshot& snapshot : reading.snapshots)
+    for (PortCounters& port : snapshot.ports) {
+      const auto found = counter_at_end(port, last, before);
+      if (found == port.counters.end()) continue;
+      reading.caveats.push_back(core::make_caveat(
+          "topo.counters-cut-end",
+          fmt::format("the end of line {} of {} ({} of {})", last, port.from.source, found->first,
+                      port.name()),
+          "the text ends within it, so that its number may be longer: it is not judged; give the "
+          "whole output"));
+      port.counters.erase(found);
+    }
+}
+
 Result<NetReading> read_text(const std::string& name, const std::string& text,
                              const std::string& command) {
   HostTexts texts(name);
   if (!command.empty()) texts.own().take({"$ " + command, name, 0});
-  if (core::classify_content(text) == core::ContentClass::kJson)
-    texts.own().take_json({text, name, 1});
+  const bool is_json = core::classify_content(text) == core::ContentClass::kJson;
+  if (is_json) texts.own().take_json({text, name, 1});
   if (!texts.has_counters()) {
     core::Input input = core::Input::from_memory(name, text);
     core::LineReader lines(input);
@@ -100,6 +143,7 @@ Result<NetReading> read_text(const std::string& name, const std::string& text,
     if (lines.error()) return *lines.error();
   }
   NetReading reading = texts.finish();
+  if (command.empty() && !is_json) leave_out_cut_number(text, reading);
   if (!reading.snapshots.empty()) return reading;
   core::Error error = no_counters("no counter");
   error.where.file = name;

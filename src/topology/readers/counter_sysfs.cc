@@ -2,6 +2,7 @@
 
 #include "topology/net_counters.h"
 #include "topology/readers/fact_reader.h"
+#include "topology/readers/sysfs.h"
 
 namespace comm_probe::topology {
 namespace {
@@ -29,7 +30,8 @@ void read_interface(const core::Host& host, const std::string& netdev, NetSnapsh
 }  // namespace
 
 NetSnapshot read_net_counters(const core::Host& host) {
-  NetSnapshot snapshot{.source = host.name(), .time = host.time()};
+  NetSnapshot snapshot{
+      .source = host.name(), .time = host.time(), .states = read_rdma_port_facts(host)};
   for (const std::string& device : host.list("/sys/class/infiniband")) {
     const std::string at = "/sys/class/infiniband/" + device;
     const auto netdevs = host.list(at + "/device/net");

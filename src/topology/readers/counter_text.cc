@@ -244,12 +244,17 @@ bool CounterText::take_ethtool(std::string_view text, const SourceLine& line) {
     open({.source = Source::kEthtool, .netdev = netdev}, line);
     return true;
   }
-  if (block_ != Source::kEthtool || current() == nullptr) return false;
+  const bool is_open = block_ == Source::kEthtool && current() != nullptr;
+  if (!is_open && command_netdev_.empty()) return false;
   const std::size_t colon = text.rfind(": ");
   if (colon == std::string_view::npos) return false;
   const std::string_view name = trimmed(text.substr(0, colon));
   const auto value = counter_number(trimmed(text.substr(colon + 2)));
   if (!value || (!is_name(name) && !is_queue_counter(name))) return false;
+  if (!is_open) {  // "ethtool -S eth1 | grep discard" shows no heading
+    open({.source = Source::kEthtool, .netdev = command_netdev_}, line);
+    command_netdev_.clear();
+  }
   if (!is_queue_counter(name)) add(name, *value, line);
   return true;
 }

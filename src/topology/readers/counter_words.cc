@@ -54,11 +54,23 @@ std::optional<core::Duration> iso_time(std::string_view text) {
   return since_1970(*year, *month, *day, *clock);
 }
 
+// "Mo 30. Nov" of de_DE; months that are written as in English need no row.
+void in_english(std::vector<std::string>& words) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGerman = {
+      {{"M\u00e4r", "Mar"}, {"Mrz", "Mar"}, {"Mai", "May"}, {"Okt", "Oct"}, {"Dez", "Dec"}}};
+  for (std::string& word : words) {
+    if (word.size() > 1 && word.back() == '.') word.pop_back();
+    for (const auto& [german, english] : kGerman)
+      if (word == german) word = english;
+  }
+}
+
 // What `date` prints in the C locale: "Mon Nov 30 02:54:23 UTC 2026", or with AM and PM in en_US.
 std::optional<core::Duration> date_time(std::string_view text) {
   if (text.size() < 20 || text.size() > 40) return std::nullopt;
-  const std::vector<std::string> words = words_of(text);
+  std::vector<std::string> words = words_of(text);
   if (words.size() < 5 || words.size() > 7) return std::nullopt;
+  in_english(words);
   for (std::size_t month = 0; month < kMonths.size(); ++month) {
     const auto day = small_number(words[1] == kMonths[month] ? words[2] : words[1], 31);
     if ((words[1] != kMonths[month] && words[2] != kMonths[month]) || !day) continue;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -94,6 +95,71 @@ TEST(Collect, DoctorTakesBundlesOfSeveralNodes) {
   std::string inputs = document.at("inputs").dump();
   for (const std::string& bundle : bundles) EXPECT_THAT(inputs, HasSubstr(bundle)) << inputs;
   EXPECT_THAT(inputs, HasSubstr("nccl-log"));
+}
+
+// A bundle made here: two RoCE ports, one of which flapped between its two snapshots, and a dump
+// that nobody can read.
+std::string bundle_of(const std::string& host) {
+  core::Archive archive;
+  archive.add_file("manifest.json",
+                   R"({"comm_probe_bundle": 1, "host": ")" + host + R"(", "masked": false})");
+  for (int i = 0; i < 2; ++i) {
+    const std::string device = fmt::format("sys/class/infiniband/mlx5_{}/", i);
+    archive.add_file(device + "hca_type", "MT4129\n");
+    for (const auto& [name, value] : {std::pair("state", "4: ACTIVE"),
+                                      {"rate", "400 Gb/sec (4X NDR)"},
+                                      {"phys_state", "5: LinkUp"},
+                                      {"link_layer", "InfiniBand"}})
+      archive.add_file(device + "ports/1/" + name, std::string(value) + "\n");
+  }
+  for (const auto& [name, time, downs] :
+       {std::tuple("first", 1795575263, 0), {"second", 1795575265, 1}})
+    archive.add_file(fmt::format("counters/{}.txt", name),
+                     fmt::format("{}\n/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed:0\n"
+                                 "/sys/class/infiniband/mlx5_1/ports/1/counters/link_downed:{}\n",
+                                 time, downs));
+  const std::string path = (place() / (host + ".tar")).string();
+  std::ofstream(path, std::ios::binary) << archive.tar();
+  return path;
+}
+
+TEST(Collect, TopoCheckReadsTheCountersOfABundle) {
+  const std::string bundle = bundle_of("node1");
+  const BinaryRun run = run_binary({"topo", "check", "--net", "--from", bundle, "--json"});
+  EXPECT_EQ(run.status, 1) << run;
+  const auto document = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_EQ(document.at("findings").at(0).at("id"), "topo.net-link-flap") << run;
+}
+
+// A command that is printed can be run: every path in it is there.
+TEST(Collect, NextStepsNameFilesThatAreThere) {
+  const std::string bundle = bundle_of("node1");
+  const BinaryRun run = run_binary({"doctor", bundle, "--json"});
+  const auto document = nlohmann::json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(document.at("findings").empty()) << run;
+  for (const auto& finding : document.at("findings"))
+    for (const std::string next : finding.at("next"))
+      for (std::size_t at = next.find(bundle); at != next.npos; at = next.find(bundle, at + 1)) {
+        const std::string word = next.substr(at, next.find_first_of(" ;", at) - at);
+        EXPECT_TRUE(fs::exists(word)) << next;
+      }
+  EXPECT_EQ(run.out.find("comm-probe-"), std::string::npos) << run;
+}
+
+// A signal ends the program while it waits for its input: what it put aside goes too.
+TEST(Collect, NothingIsLeftBehindByASignal) {
+  const fs::path temporary = place() / "tmp";
+  fs::create_directories(temporary);
+  for (const char* signal : {"TERM", "KILL"}) {
+    const std::string command = fmt::format(
+        "sleep 1 | TMPDIR={0} {1} doctor - {2} > /dev/null & child=$!; "
+        "for i in 1 2 3 4 5 6 7 8 9; do ls {0} | grep -q . && break; sleep 0.1; done; "
+        "ls {0} | grep -q . || exit 7; kill -{3} $child; wait $child; true",
+        temporary.string(), COMM_PROBE_BINARY, bundle_of("node1"), signal);
+    ASSERT_EQ(std::system(("bash -c '" + command + "' 2>/dev/null").c_str()), 0) << signal;
+    for (int waited = 0; waited < 100 && !fs::is_empty(temporary); ++waited) ::usleep(20000);
+    EXPECT_TRUE(fs::is_empty(temporary)) << signal;
+  }
 }
 
 TEST(Collect, WhatCannotBeDoneIsOneLine) {

@@ -164,6 +164,57 @@ TEST_F(Evidence, AnUnknownOrderIsNotFine) {
   EXPECT_EQ(doctor({put("x.txt", counters(3, 7)), put("y.txt", counters(3, 7))}).status, 0);
 }
 
+// One snapshot each of two machines is no change of any port, whatever names them.
+TEST_F(Evidence, SnapshotsOfTwoMachinesAreNoChange) {
+  const auto ethtool = [](int downs, int drops) {
+    return "Mon Nov 30 02:54:2" + std::to_string(downs) +
+           " UTC 2026\n$ ethtool -S eth1\nNIC statistics:\n     rx_packets_phy: " +
+           std::to_string(1000 * downs) + "\n     rx_discards_phy: " + std::to_string(drops) +
+           "\n     rx_prio3_pause: 0\n     tx_prio3_pause: 0\n     link_down_events_phy: " +
+           std::to_string(downs) + "\n";
+  };
+  for (const auto& [one, other] : {std::pair("m/node01/eth.txt", "m/node02/eth.txt"),
+                                   {"n/gpu-a_eth.txt", "n/gpu-b_eth.txt"},
+                                   {"o/eth_dgx01.txt", "o/eth_dgx02.txt"}}) {
+    const json document = told({put(one, ethtool(3, 10)), put(other, ethtool(9, 812))});
+    EXPECT_TRUE(document["findings"].empty()) << one << document["findings"];
+  }
+  // the twin: the same two of one machine
+  const json document =
+      told({put("p/eth_before.txt", ethtool(3, 10)), put("p/eth_after.txt", ethtool(9, 812))});
+  EXPECT_TRUE(has_id(document["findings"], "topo.net-link-flap")) << document["findings"];
+}
+
+// A table of nodes is one at any size, though no word in it is of a benchmark.
+TEST_F(Evidence, AMatrixOfManyNodes) {
+  std::string text = "GB/s";
+  for (int node = 0; node < 300; ++node) text += ",node" + std::to_string(node);
+  for (int row = 0; row < 300; ++row) {
+    text += "\nnode" + std::to_string(row);
+    for (int node = 0; node < 300; ++node)
+      text += row == node ? "," : row == 17 || node == 17 ? ",24.01" : ",48.02";
+  }
+  const json document = told({put("fleet.csv", text + "\n")});
+  ASSERT_FALSE(document["findings"].empty());
+  EXPECT_THAT(document["findings"][0]["summary"].get<std::string>(), HasSubstr("node17"));
+}
+
+// An unpacked recording (topo record) is a machine, given by itself or below another folder.
+TEST_F(Evidence, AnUnpackedRecordingIsAMachine) {
+  const std::string port = "b/node1/sys/class/infiniband/mlx5_0/ports/1/";
+  put("b/node1/sys/class/infiniband/mlx5_0/hca_type", "MT4129\n");
+  put(port + "state", "4: ACTIVE\n");
+  put(port + "rate", "400 Gb/sec (4X NDR)\n");
+  put(port + "link_layer", "InfiniBand\n");
+  put("b/node1/recorded_at", "1795575263\n");
+  for (const std::string path : {"/b/node1", "/b"}) {
+    const json document = told({folder() + path});
+    ASSERT_EQ(document["result"]["job"]["machines"].size(), 1U) << path;
+    EXPECT_EQ(document["result"]["job"]["machines"][0]["nics"], 1) << path;
+    EXPECT_EQ(document["inputs"].size(), 1U) << document["inputs"];
+  }
+}
+
 // A fix that is older than what runs is no advice.
 TEST_F(Evidence, NoUpdateToWhatIsRunning) {
   const auto advice = [&](const std::string& version) {

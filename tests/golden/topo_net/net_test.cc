@@ -108,6 +108,22 @@ TEST(TopoNet, TheTwinWithoutTheFaultIsQuiet) {
   EXPECT_TRUE(ids_of(document).empty()) << document.at("findings").dump(1);
 }
 
+// A link that came back slower, one that is gone: between recordings their states are compared too.
+TEST(TopoNet, PortsThatChangedBetweenRecordings) {
+  const std::string before = node("before", 1795575263, {});
+  const std::string after = node("after", 1795575323, {});
+  write(fs::path(after) / "sys/class/infiniband/mlx5_0/ports/1/rate", "200 Gb/sec (4X HDR)");
+  fs::remove_all(fs::path(after) / "sys/class/infiniband/mlx5_1");
+  const json document = checked({before, after}, 1);
+  EXPECT_THAT(ids_of(document),
+              testing::UnorderedElementsAre("topo.net-rate-fell", "topo.net-port-gone"));
+  for (const json& caveat : document.at("caveats"))
+    if (caveat.at("id") == "topo.counters-unpaired") {
+      EXPECT_THAT(caveat.at("missing").get<std::string>(), HasSubstr("only in " + before));
+      EXPECT_THAT(caveat.at("missing").get<std::string>(), HasSubstr("0 only in " + after));
+    }
+}
+
 TEST(TopoNet, TextShowsPortsRatesAndWhatToDo) {
   const std::string before = node("before", 1'000'000, {});
   const std::string after =

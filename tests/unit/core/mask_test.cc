@@ -225,6 +225,83 @@ TEST(Mask, ListsOfTheScheduler) {
     EXPECT_NE(masker.masked_text(name), name);
 }
 
+// An option and its value with a blank between them, whatever the option is called.
+TEST(Mask, SecretsOfOptions) {
+  for (const char* option : {"--password", "--auth_token", "-password", "--api-key", "--db-passwd",
+                             "--passphrase", "--auth-token"}) {
+    Masker masker;
+    const std::string masked =
+        masker.masked_text("run " + std::string(option) + " hunter2xyz --nodes 2");
+    EXPECT_EQ(masked, "run " + std::string(option) + " <secret> --nodes 2");
+  }
+  Masker masker;
+  for (const char* text : {"the password is not shown", "--password --nodes 2", "--max-tokens 100",
+                           "--tokenizer llama", "run --password"})
+    EXPECT_EQ(masker.masked_text(text), text);
+}
+
+// A number that is called a serial number anywhere.
+TEST(Mask, SerialNumbersEverywhere) {
+  Masker masker;
+  masker.learn("Board Serial Number                   : 1324721012345\n");
+  EXPECT_EQ(masker.masked_text("fallen off the bus. serial 1324721012345"),
+            "fallen off the bus. serial <secret>");
+  EXPECT_EQ(masker.masked_text("busbw 13247210123456"), "busbw 13247210123456");
+}
+
+TEST(Mask, NamesOfUsersWithDots) {
+  Masker masker;
+  masker.learn("File \"/users/bob.smith/x.py\"\nuid=1001(gina) gid=100(users)\n");
+  for (const char* name : {"bob.smith", "gina"})
+    EXPECT_THAT(masker.masked_text("of " + std::string(name)), Not(HasSubstr(name)));
+  EXPECT_THAT(
+      masker.masked_text("mail alice.miller@corp.example, dave@192.168.7.9"),
+      testing::AllOf(Not(HasSubstr("alice")), Not(HasSubstr("miller")), Not(HasSubstr("dave"))));
+  EXPECT_EQ(masker.masked_text("alice.miller@b.example").substr(0, 12),
+            masker.masked_text("alice.miller@corp.example").substr(0, 12));
+}
+
+// Words that stand before "@" for no person stay, there and everywhere.
+TEST(Mask, ServicesAreNoUsers) {
+  Masker masker;
+  const std::string text =
+      "git@github.example: git remote secret.git openmpi@4.1.5 support@x.example";
+  masker.learn(text);
+  const std::string masked = masker.masked_text(text);
+  EXPECT_THAT(masked, HasSubstr(" git remote secret.git openmpi@4.1.5 support@"));
+}
+
+TEST(Mask, HostsInAnyCaseAndByTheirAddress) {
+  Masker masker;
+  masker.know_host("gpu-node-17");
+  EXPECT_EQ(masker.masked_text("GPU-NODE-17"), masker.masked_text("gpu-node-17"));
+  EXPECT_EQ(masker.masked_text("GPU-NODE-17-ib0"), masker.masked_text("gpu-node-17") + "-ib0");
+  const std::string address = masker.masked_text("10.23.45.67");
+  std::string dashed = "ip-" + address;
+  std::replace(dashed.begin(), dashed.end(), '.', '-');
+  EXPECT_EQ(masker.masked_text("ip-10-23-45-67"), dashed);
+  EXPECT_EQ(masker.masked_text("zip-1-2"), "zip-1-2");
+}
+
+TEST(Mask, PiecesOfPaths) {
+  Masker masker;
+  masker.know_host("gpu-node-17");
+  masker.know_user("alice");
+  const std::string masked = masker.masked_path("files/job/alice_gpu-node-17.log");
+  EXPECT_EQ(masked, "files/job/" + masker.masked_text("alice") + "_" +
+                        masker.masked_text("gpu-node-17") + ".log");
+}
+
+// Numbers of sixteen digits that are no GUID: masks, addresses of memory and of the kernel.
+TEST(Mask, NumbersThatAreNoGuid) {
+  Masker masker;
+  for (const char* text :
+       {"clocksource: kvm-clock: mask: 0xffffffffffffffff max_cycles",
+        "BIOS-e820: [mem 0x0000000000100000-0x000000bfffffffff] usable", "RIP: 0xffffffffc0a51234"})
+    EXPECT_EQ(masker.masked_text(text), text);
+  EXPECT_NE(masker.masked_text("Node GUID: 0xa088c20300123456"), "Node GUID: 0xa088c20300123456");
+}
+
 TEST(Mask, AnyBytesAreTaken) {
   std::mt19937 random(11);
   const std::string alphabet = "0123456789abcdef:.x-@[]/= \n\t\xff GNodeh";

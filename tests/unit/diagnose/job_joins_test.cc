@@ -1,5 +1,6 @@
 #include "diagnose/job_joins.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "job_parts.h"
@@ -223,6 +224,42 @@ TEST(JobJoins, DriversOfTheHosts) {
       const Judgement judgement = judge_joins(parts.facts(), {});
       EXPECT_EQ(find(judgement, "job.versions-differ") != nullptr, differs) << release;
     }
+}
+
+// `nvidia-smi topo -m` of one GPU and NICs, each behind its own switch but the first.
+std::string matrix_of_nics(int nics, int missing) {
+  std::string head = "\tGPU0", first = "GPU0\t X ", rows, legend = "\nNIC Legend:\n\n";
+  for (int i = 0, shown = 0; i < nics; ++i) {
+    if (i == missing) continue;
+    head += fmt::format("\tNIC{}", shown);
+    first += "\tPIX";
+    std::string row = fmt::format("NIC{}\tPIX", shown);
+    for (int j = 0; j < nics; ++j)
+      if (j != missing) row += i == j ? "\t X " : "\tPIX";
+    rows += row + "\n";
+    legend += fmt::format("  NIC{}: mlx5_{}\n", shown++, i);
+  }
+  return head + "\n" + first + "\n" + rows + legend;
+}
+
+// A NIC that fell off makes no other kind of machine: it is the finding.
+TEST(JobJoins, AMachineThatLacksANicIsCompared) {
+  JobParts parts;
+  for (const char* name : {"n1", "n2", "n4"})
+    parts.add_machine(name, false, {matrix_of_nics(4, -1)});
+  parts.add_machine("n3", false, {matrix_of_nics(4, 3)});
+  const Judgement judgement = judge_joins(parts.facts(), {});
+  ASSERT_FALSE(judgement.findings.empty());
+  EXPECT_EQ(judgement.findings.front().id, "topo.diff-missing");
+  EXPECT_NE(judgement.findings.front().summary.find("n3"), std::string::npos);
+  EXPECT_TRUE(judgement.caveats.empty());
+  // half of them: a machine of another kind
+  parts.machines.pop_back();
+  parts.add_machine("n3", false, {matrix_of_nics(2, -1)});
+  const Judgement other = judge_joins(parts.facts(), {});
+  EXPECT_TRUE(other.findings.empty());
+  ASSERT_EQ(other.caveats.size(), 1U);
+  EXPECT_NE(other.caveats[0].missing.find("n3 has 1 GPUs and 2 NICs"), std::string::npos);
 }
 
 TEST(JobJoins, MachinesThatAreNotAlike) {

@@ -87,6 +87,7 @@ NetJudgement Node::judged() const {
                      .interface = fmt::format("eth{}", i),
                      .rate = core::Bandwidth::from_Gbps(400)});
   }
+  before.states = after.states = known;
   return judge_network(topology::change_between(before, after, known));
 }
 
@@ -186,9 +187,8 @@ TEST(NetState, DropsWithoutAnyPauseCounterAreNoClassMismatch) {
   NetSnapshot before{.source = "before"};
   NetSnapshot after{.source = "after"};
   before.ports.push_back(
-      {.source = Source::kEthtool, .netdev = "eth2", .counters = {{"rx_discards_phy", {0, 3}}}});
-  after.ports.push_back(
-      {.source = Source::kEthtool, .netdev = "eth2", .counters = {{"rx_discards_phy", {9, 3}}}});
+      {.device = "mlx5_2", .port = 1, .counters = {{"rx_discards_phy", {0, 3}}}});
+  after.ports.push_back({.device = "mlx5_2", .port = 1, .counters = {{"rx_discards_phy", {9, 3}}}});
   const NetJudgement judgement = judge_network(topology::change_between(before, after));
   EXPECT_EQ(ids_of(judgement), "topo.net-discards ");
   ASSERT_EQ(judgement.caveats.size(), 1U);
@@ -283,6 +283,183 @@ TEST(NetState, OneSnapshotIsInformationOnly) {
   ASSERT_EQ(judgement.caveats.size(), 1U);
   EXPECT_EQ(judgement.caveats[0].id, "topo.counters-once");
   EXPECT_TRUE(judgement.caveats[0].limits);
+}
+
+// Drivers that are not mlx5: names from the kernel sources that net_names.cc cites. None of their
+// troubles is passed over as fine.
+NetJudgement of_driver(const std::string& device,
+                       const std::map<std::string, std::uint64_t>& more) {
+  NetSnapshot before{.source = "before"};
+  NetSnapshot after{.source = "after"};
+  PortCounters port{.source = Source::kRdmaStatistic, .device = device, .port = 1};
+  port.time = core::Duration::from_seconds(1e9);
+  for (const auto& [counter, count] : more) port.counters[counter] = {0};
+  before.ports.push_back(port);
+  port.time = core::Duration::from_seconds(1e9 + 60);
+  for (const auto& [counter, count] : more) port.counters[counter] = {count};
+  after.ports.push_back(port);
+  return judge_network(topology::change_between(before, after));
+}
+
+TEST(NetState, CountersOfOtherDrivers) {
+  struct Case {
+    const char* device;
+    const char* counter;
+    const char* id;
+  };
+  for (const Case& each :
+       {Case{"bnxt_re0", "max_retry_exceeded", "topo.net-completion-errors"},
+        {"bnxt_re0", "remote_access_err", "topo.net-completion-errors"},
+        {"bnxt_re0", "to_retransmits", "topo.net-ack-timeout"},
+        {"bnxt_re0", "seq_err_naks_rcvd", "topo.net-packet-loss"},
+        {"bnxt_re0", "rx_roce_discards", "topo.net-discards"},
+        {"bnxt_re0", "rnr_naks_rcvd", "topo.net-receiver-late"},
+        {"rdmap16s27", "unresponsive_remote_events", "topo.net-completion-errors"},
+        {"rdmap16s27", "rdma_write_wr_err", "topo.net-completion-errors"},
+        {"rdmap16s27", "retrans_timeout_events", "topo.net-ack-timeout"},
+        {"rdmap16s27", "rx_drops", "topo.net-discards"},
+        {"irdma0", "ip4InDiscards", "topo.net-discards"},
+        {"irdma0", "tcpRetransSegs", "topo.net-packet-loss"},
+        {"irdma0", "cnpIgnored", "topo.net-cnp-ignored"}}) {
+    const NetJudgement judgement = of_driver(each.device, {{each.counter, 5000}, {"tx_pkts", 9}});
+    EXPECT_EQ(ids_of(judgement), std::string(each.id) + " ") << each.counter;
+    EXPECT_EQ(ids_of(of_driver(each.device, {{each.counter, 0}, {"tx_pkts", 9}})), "");
+  }
+}
+
+// A counter of trouble that no rule knows, and counters of which none is known, are not fine.
+TEST(NetState, UnknownTroubleIsSaid) {
+  const auto caveats = [](const NetJudgement& judgement) {
+    std::string ids;
+    for (const core::Caveat& caveat : judgement.caveats)
+      ids += caveat.limits ? caveat.id + " " : "";
+    return ids;
+  };
+  EXPECT_EQ(caveats(of_driver("rdmap16s27", {{"impaired_remote_conn_events", 3}, {"rx_drops", 0}})),
+            "topo.counters-unjudged ");
+  EXPECT_EQ(caveats(of_driver("hns_0", {{"sent_things", 3}})), "topo.counters-unknown ");
+  EXPECT_EQ(caveats(of_driver("bnxt_re0", {{"recoverable_errors", 900}, {"to_retransmits", 0}})),
+            "");
+}
+
+// 2^32 - 1 words are what the counter holds, not what was sent: 0.7 ticks a word are not known.
+TEST(NetState, AFullCounterIsNoDenominator) {
+  NetSnapshot before{.source = "before"};
+  NetSnapshot after{.source = "after"};
+  PortCounters port{.source = Source::kPerfquery, .device = "mlx5_0", .port = 1};
+  port.counters = {{"port_xmit_data", {1000}}, {"port_xmit_wait", {0}}, {"link_downed", {254}}};
+  before.ports.push_back(port);
+  port.counters = {
+      {"port_xmit_data", {4294967295}}, {"port_xmit_wait", {3000000000}}, {"link_downed", {255}}};
+  after.ports.push_back(port);
+  const NetJudgement judgement = judge_network(topology::change_between(before, after));
+  EXPECT_EQ(find(judgement, "topo.net-credit-wait"), nullptr);
+  const Finding* flap = find(judgement, "topo.net-link-flap");
+  ASSERT_NE(flap, nullptr);
+  EXPECT_THAT(flap->summary, HasSubstr("mlx5_0 (at least 1)"));
+  EXPECT_EQ(judgement.caveats.at(0).id, "topo.counters-full");
+}
+
+// Interfaces of ethtool alone, whose rates nobody shows.
+TEST(NetState, IdleInterfacesOfUnknownRateAreOpen) {
+  NetSnapshot before{.source = "before"};
+  NetSnapshot after{.source = "after"};
+  for (int i = 0; i < 10; ++i) {
+    PortCounters port{.source = Source::kEthtool, .netdev = fmt::format("eth{}", i)};
+    port.counters = {{"tx_bytes_phy", {5}}, {"rx_discards_phy", {0}}, {"tx_prio3_pause", {0}}};
+    before.ports.push_back(port);
+    if (i < 8) port.counters["tx_bytes_phy"] = {1'000'000'000'000};
+    if (i == 9) port.counters["rx_discards_phy"] = {812};
+    after.ports.push_back(port);
+  }
+  const NetJudgement judgement = judge_network(topology::change_between(before, after));
+  for (const Finding& finding : judgement.findings)
+    EXPECT_EQ(finding.severity, Severity::kInfo) << finding.id;
+  std::vector<std::string> ids;
+  for (const core::Caveat& caveat : judgement.caveats)
+    if (caveat.limits) ids.push_back(caveat.id);
+  EXPECT_THAT(ids, testing::UnorderedElementsAre("topo.net-likeness-open", "topo.net-drops-open"));
+}
+
+RdmaPortFacts port_of(const std::string& device, double gigabits, const std::string& state) {
+  return {.device = device,
+          .state = state,
+          .physical_state = state == "ACTIVE" ? "LinkUp" : "Polling",
+          .link_layer = "InfiniBand",
+          .model = "MT4129",
+          .rate = core::Bandwidth::from_Gbps(gigabits)};
+}
+
+TEST(NetState, PortsThatChanged) {
+  NetSnapshot before{.source = "before"};
+  NetSnapshot after{.source = "after"};
+  for (int i = 0; i < 4; ++i) {
+    before.states.push_back(port_of(fmt::format("mlx5_{}", i), 400, "ACTIVE"));
+    before.ports.push_back({.device = fmt::format("mlx5_{}", i),
+                            .port = 1,
+                            .time = core::Duration::from_seconds(1e9),
+                            .counters = {{"port_xmit_data", {0}}}});
+    after.ports.push_back(before.ports.back());
+    after.ports.back().time = core::Duration::from_seconds(1e9 + 60);
+  }
+  after.states = {port_of("mlx5_0", 200, "ACTIVE"), port_of("mlx5_1", 10, "DOWN"),
+                  port_of("mlx5_2", 400, "ACTIVE")};
+  after.ports.pop_back();
+  after.ports[0].counters["port_xmit_data"] = {600'000'000'000};  // 40 GB/s of 50, then of 25
+  const NetJudgement judgement =
+      judge_network(topology::change_between(before, after, after.states));
+  EXPECT_EQ(ids_of(judgement), "topo.net-port-gone topo.net-port-down topo.net-rate-fell ");
+  EXPECT_THAT(judgement.findings[0].summary, HasSubstr("mlx5_3"));
+  EXPECT_THAT(judgement.findings[1].summary, HasSubstr("mlx5_1 (ACTIVE -> DOWN, Polling)"));
+  EXPECT_THAT(judgement.findings[2].summary, HasSubstr("mlx5_0 (400 Gb/s -> 200 Gb/s)"));
+  after.states = before.states;
+  after.ports[0].counters["port_xmit_data"] = {0};
+  EXPECT_EQ(ids_of(judge_network(topology::change_between(before, after, after.states))), "");
+}
+
+// More than any rate allows: nothing is full, the rate or the time is wrong.
+TEST(NetState, MoreThanTheRateIsNotFull) {
+  const NetJudgement judgement = Node{.elapsed = 15}.judged();  // 80 GB/s of 50
+  EXPECT_EQ(ids_of(judgement), "");
+  ASSERT_EQ(judgement.caveats.size(), 1U);
+  EXPECT_EQ(judgement.caveats[0].id, "topo.net-over-rate");
+}
+
+// One port is down all the time: its state is the reason that it carried nothing.
+TEST(NetState, ADownPortAmongBusyOnes) {
+  NetSnapshot before{.source = "before"};
+  NetSnapshot after{.source = "after"};
+  std::vector<RdmaPortFacts> known;
+  for (int i = 0; i < 8; ++i) {
+    PortCounters port{.device = fmt::format("mlx5_{}", i), .port = 1};
+    port.time = core::Duration::from_seconds(1e9);
+    port.counters = {{"port_xmit_data", {0}}};
+    before.ports.push_back(port);
+    port.time = core::Duration::from_seconds(1e9 + 60);
+    if (i != 7) port.counters = {{"port_xmit_data", {kWords}}};
+    after.ports.push_back(port);
+    known.push_back(port_of(port.device, i == 7 ? 10 : 400, i == 7 ? "DOWN" : "ACTIVE"));
+  }
+  const NetJudgement judgement = judge_network(topology::change_between(before, after, known));
+  EXPECT_EQ(ids_of(judgement), "topo.net-port-down ");
+  EXPECT_EQ(judgement.findings.at(0).severity, Severity::kWarning);
+  EXPECT_THAT(judgement.findings.at(0).summary, HasSubstr("mlx5_7 (DOWN, Polling)"));
+  for (int i = 0; i < 4; ++i) known[static_cast<std::size_t>(i)].model = "MT4123";
+  known[4].state = known[5].state = known[6].state = "DOWN";  // all of its kind: none is missing
+  EXPECT_EQ(
+      find(judge_network(topology::change_between(before, after, known)), "topo.net-port-down"),
+      nullptr);
+}
+
+// 1 of 60 seconds is a moment, 6 are not.
+TEST(NetState, OneStalledSecondIsAMoment) {
+  Node node;
+  node.more[2]["outbound_pci_stalled_wr_events"] = 1;
+  const NetJudgement once = node.judged();
+  ASSERT_EQ(ids_of(once), "topo.net-pcie-stall ");
+  EXPECT_EQ(once.findings[0].severity, Severity::kInfo);
+  node.more[2]["outbound_pci_stalled_wr_events"] = 6;
+  EXPECT_EQ(node.judged().findings.at(0).severity, Severity::kWarning);
 }
 
 // Whatever the counters do: no negative count, every id in the table, every limit with a source.

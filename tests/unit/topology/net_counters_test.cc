@@ -171,6 +171,72 @@ TEST(NetChange, NeverNegative) {
   EXPECT_EQ(kind("rx_bytes_phy", Source::kEthtool, 4294967290, 10), Kind::kWentBack);
   EXPECT_EQ(kind("port_xmit_data", Source::kPerfquery, 4294967290, 10), Kind::kWentBack);
   EXPECT_EQ(kind("link_downed", Source::kPerfquery, 255, 255), Kind::kAtCeiling);
+  // it may have counted any number beyond: PortXmitData of 100 Gb/s is full after 1.4 s
+  EXPECT_EQ(kind("port_xmit_data", Source::kPerfquery, 1000, 4294967295), Kind::kFilled);
+  EXPECT_EQ(kind("link_downed", Source::kPerfquery, 254, 255), Kind::kFilled);
+  // zero is what a reset leaves; half the range in one interval is no wrap of events
+  EXPECT_EQ(kind("rp_cnp_ignored", Source::kSysfs, 4294967290, 0), Kind::kWentBack);
+  EXPECT_EQ(kind("rp_cnp_ignored", Source::kSysfs, 2300000000, 10), Kind::kWentBack);
+}
+
+// Of a port that was rebooted nothing is a wrap, whatever each counter looks like by itself.
+TEST(NetChange, AResetOfThePortIsNoWrap) {
+  const auto kind_beside = [](const std::string& others_before, const std::string& others_after) {
+    const std::string place = "/sys/class/infiniband/mlx5_0/ports/1/";
+    const std::string counter = place + "hw_counters/rp_cnp_ignored:";
+    const NetReading before = reading_of(counter + "4294967290\n" + place + others_before + "\n");
+    const NetReading after = reading_of(counter + "10\n" + place + others_after + "\n");
+    return change_between(before.snapshots.at(0), after.snapshots.at(0))
+        .ports.at(0)
+        .counters.at("rp_cnp_ignored")
+        .kind;
+  };
+  EXPECT_EQ(kind_beside("counters/port_xmit_data:900000000000", "counters/port_xmit_data:2000"),
+            Kind::kWentBack);
+  EXPECT_EQ(kind_beside("hw_counters/np_cnp_sent:4294967295", "hw_counters/np_cnp_sent:7"),
+            Kind::kWentBack);
+  EXPECT_EQ(
+      kind_beside("counters/port_xmit_data:900000000000", "counters/port_xmit_data:900000000009"),
+      Kind::kWrapped);
+}
+
+// Parts of an output, a quote of mail, and a date in German.
+TEST(NetCounters, PipedAndQuotedOutputs) {
+  const NetReading piped = reading_of(
+      "root@node07:~# ethtool -S eth1 | grep discard\n     rx_discards_phy: 7\n"
+      "     tx_discards_phy: 0\n");
+  ASSERT_EQ(piped.snapshots.size(), 1U);
+  EXPECT_EQ(piped.snapshots[0].ports.at(0).netdev, "eth1");
+  EXPECT_EQ(piped.snapshots[0].ports.at(0).host, "node07");
+  EXPECT_EQ(piped.snapshots[0].ports.at(0).value("rx_discards_phy"), 7U);
+  const NetReading quoted = reading_of(
+      "> Mo 30. Nov 02:54:23 CET 2026\n> $ ethtool -S eth1\n> NIC statistics:\n"
+      ">> rx_discards_phy: 7\n");
+  ASSERT_EQ(quoted.snapshots.size(), 1U);
+  EXPECT_EQ(quoted.snapshots[0].ports.at(0).value("rx_discards_phy"), 7U);
+  ASSERT_TRUE(quoted.snapshots[0].time.has_value());
+  EXPECT_EQ(quoted.snapshots[0].time->in_seconds(), 1796007263);
+}
+
+// A text that ends within a number, of every source: that one is not read, and that is said.
+TEST(NetCounters, ANumberAtTheEndOfACutText) {
+  for (const std::string& text :
+       {std::string("$ ethtool -S eth1\nNIC statistics:\n     rx_discards_phy: 1\n     "
+                    "link_down_events_phy: 12\n"),
+        std::string("link mlx5_0/1 rx_write_requests 900 packet_seq_err 200\n"),
+        std::string("/sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data:7\n"
+                    "/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed:12\n"),
+        std::string(kPerfquery).substr(0, std::string(kPerfquery).find('\n', 200) + 1)}) {
+    const NetReading whole = reading_of(text);
+    EXPECT_TRUE(whole.caveats.empty()) << text;
+    const NetReading cut = reading_of(text.substr(0, text.size() - 1));
+    ASSERT_EQ(cut.caveats.size(), 1U) << text;
+    EXPECT_EQ(cut.caveats[0].id, "topo.counters-cut-end");
+    EXPECT_TRUE(cut.caveats[0].limits);
+    EXPECT_EQ(cut.snapshots.at(0).ports.at(0).counters.size() + 1,
+              whole.snapshots.at(0).ports.at(0).counters.size())
+        << text;
+  }
 }
 
 TEST(NetChange, JoinsAnInterfaceWithItsDevice) {
