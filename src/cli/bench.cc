@@ -90,6 +90,13 @@ Document document_of(Run& run) {
     document.result["one_sided"] = one_sided_json(run);
     document.body.emplace_back(core::Heading{"Registered memory, one-sided"});
     document.body.emplace_back(one_sided_table(run));
+    for (const measure::Row& row : run.rows)
+      if (samples_disagree(row.out_of_place)) {
+        document.body.emplace_back(core::Paragraph{
+            "* the slowest sample took more than 1.5 times the fastest: something else used the "
+            "cores; measure again"});
+        break;
+      }
   }
   if (run.scattered && !run.rows.empty()) {
     document.result["scattered"] = scattered_json(run);
@@ -144,7 +151,10 @@ int bench(const Shell& shell, const BenchRequest& request, RoutedRequest& routed
   if (!run) return failed(shell, run.error());
   if (run->interrupted_by != 0) return end_interrupted("bench", run->interrupted_by);
   if (!run->context.speaks) return 0;
-  return shell.finish(document_of(*run));
+  const int status = shell.finish(document_of(*run));
+  std::fflush(nullptr);
+  if (run->end_all) run->end_all(status);
+  return status;
 }
 
 }  // namespace

@@ -207,20 +207,26 @@ Json scattered_json(const Run& run) {
           {"basis", "measured"}};
 }
 
+bool samples_disagree(const Timing& timing) { return timing.slowest > timing.fastest * 1.5; }
+
 core::Table one_sided_table(const Run& run) {
   core::Table table;
-  table.columns = {{"size"},         {"one " + std::string(verb_name(run.plan.verb))},
-                   {"GB/s"},         {fmt::format("{} at once", run.one_sided.front().window)},
-                   {"registration"}, {"withdrawal"}};
+  table.columns = {{"size"},           {"one " + std::string(verb_name(run.plan.verb))},
+                   {"GB/s"},           {fmt::format("{} at once", run.one_sided.front().window)},
+                   {"registration"},   {"withdrawal"},
+                   {"slowest/fastest"}};
   for (std::size_t i = 0; i < run.one_sided.size(); ++i) {
     const measure::OneSided& seen = run.one_sided[i];
     if (seen.bytes.count() == 0) continue;
-    const core::Duration once = run.rows[i].out_of_place.time;
+    const Timing& timing = run.rows[i].out_of_place;
+    const core::Duration once = timing.time;
     table.rows.push_back({core::format_bytes(seen.bytes), core::format_duration(once),
                           core::format_number((seen.bytes / once).in_GBps()),
-                          core::format_bandwidth(seen.bytes / seen.in_flight),
+                          core::format_number((seen.bytes / seen.in_flight).in_GBps()) + " GB/s",
                           core::format_duration(seen.registration),
-                          core::format_duration(seen.withdrawal)});
+                          core::format_duration(seen.withdrawal),
+                          fmt::format("{}{:.2f}", samples_disagree(timing) ? "* " : "",
+                                      timing.slowest / timing.fastest)});
   }
   return table;
 }
@@ -233,6 +239,9 @@ Json one_sided_json(const Run& run) {
     rows.push_back({{"bytes", core::json_bytes(seen.bytes)},
                     {"verb", verb_name(run.plan.verb)},
                     {"time_us", core::json_number(run.rows[i].out_of_place.time.in_us())},
+                    {"fastest_us", core::json_number(run.rows[i].out_of_place.fastest.in_us())},
+                    {"slowest_us", core::json_number(run.rows[i].out_of_place.slowest.in_us())},
+                    {"samples_disagree", samples_disagree(run.rows[i].out_of_place)},
                     {"window", seen.window},
                     {"in_flight_GBps", core::json_number((seen.bytes / seen.in_flight).in_GBps())},
                     {"registration_us", core::json_number(seen.registration.in_us())},

@@ -18,6 +18,8 @@ core::Json bench_rows(const measure::Run& run);
 // Of a scattered plan: pieces, what they cost, what their parts cost alone.
 core::KeyValues scattered_rows(const measure::Run& run);
 core::Json scattered_json(const measure::Run& run);
+// The slowest took more than 1.5 times the fastest: the median says little.
+bool samples_disagree(const measure::Timing& timing);
 // Size, one transfer, a window of them, registration (engines whose operations are one-sided).
 core::Table one_sided_table(const measure::Run& run);
 // One per row: {bytes, verb, time_us, window, in_flight_GBps, registration_us, withdrawal_us}.

@@ -35,9 +35,9 @@ int number_of(const Host& host, const char* variable) {
 }
 
 // Null: this process was started alone.
-const Launcher* launcher_of(const Host& host) {
+const Launcher* launcher_of(const Host& host, int least = 2) {
   for (const Launcher& known : kLaunchers)
-    if (number_of(host, known.size) > 1) return &known;
+    if (number_of(host, known.size) >= least) return &known;
   return nullptr;
 }
 
@@ -74,8 +74,8 @@ Crew::~Crew() {
   if (plugin_) plugin_->functions->leave();
 }
 
-Result<Crew> Crew::join(const Host& host) {
-  const Launcher* launcher = launcher_of(host);
+Result<Crew> Crew::join(const Host& host, int least) {
+  const Launcher* launcher = launcher_of(host, least);
   if (launcher == nullptr) return Crew(nullptr);
   const int size = number_of(host, launcher->size);
   const auto functions = plugin_functions<comm_probe_crew>(kPlugin);

@@ -22,7 +22,8 @@ namespace comm_probe::core {
 
 class Crew {
  public:
-  static Result<Crew> join(const Host& host);
+  // `least`: of how many processes a launcher has to have started for a crew; 1 joins alone too.
+  static Result<Crew> join(const Host& host, int least = 2);
   // The launcher calls this process the first one, or there is no launcher: it speaks for all where
   // they could not join.
   static bool speaks(const Host& host);

@@ -53,6 +53,9 @@ void judge_death(const Run& run, std::vector<core::Finding>& findings) {
 
 // What to look at next, by the way in which it ended.
 std::vector<std::string> next_after(const measure::RankDeath& died) {
+  if (died.timed_out && died.is_launched)
+    return {"on every host: ps -C comm-probe -o pid,stat,wchan:20,args   (T: stopped)",
+            "ping and ssh from host to host: is one of them gone?"};
   if (died.timed_out)
     return {"again with --keep DIR, then comm-probe log DIR/rank*.log: what NCCL wrote last",
             "nvidia-smi: is the GPU at 100 %? it waits for a peer then"};
@@ -60,6 +63,9 @@ std::vector<std::string> next_after(const measure::RankDeath& died) {
     return {
         fmt::format("ps -o pid,stat,wchan:20,args -p {}   (while it runs again)", died.process),
         "who sends SIGSTOP here? a batch system that suspends jobs, a frozen cgroup, a terminal"};
+  if (died.is_launched)
+    return {"the launcher's own lines, here and in its log: the signal or status it ended with",
+            "on its host: dmesg -T | grep -i -e oom-kill -e 'killed process'"};
   constexpr int kKill = 9, kBus = 7;
   if (died.signal == kKill || died.signal == kBus)
     return {"dmesg -T | grep -i -e oom-kill -e 'killed process'",
@@ -275,9 +281,10 @@ core::Finding death_finding(const measure::RankDeath& died, std::string summary)
                                              : died.stood_still ? "bench.rank-stopped"
                                                                 : "bench.rank-died",
                                              std::move(summary));
-  finding.ranks = {died.rank};
+  if (died.rank >= 0) finding.ranks = {died.rank};
   finding.confidence = core::Confidence::kCertain;
   finding.evidence = {{.source = died.process > 0 ? fmt::format("process {}", died.process)
+                                 : died.rank < 0  ? "the other ranks"
                                                   : fmt::format("rank {}", died.rank),
                        .text = died.sentence}};
   finding.next = next_after(died);

@@ -187,12 +187,13 @@ struct Context {
 };
 
 struct RankDeath {
-  int rank = 0;
+  int rank = 0;  // -1: not known
   int signal = 0;
   std::string sentence = {};
   bool stood_still = false;  // it did not die: it did not run any more, and was ended
   int process = 0;           // 0: it was never started
   bool timed_out = false;    // nothing moved for the patience of the plan, and all were ended
+  bool is_launched = false;  // by mpirun or the like, which knows how it ended
 };
 
 struct Run {
@@ -205,6 +206,9 @@ struct Run {
   std::optional<ScatteredParts> scattered = {};  // of the one row of a scattered plan
   std::optional<RankDeath> died = {};
   int interrupted_by = 0;  // the signal; 0: ran to its end
+  // Where ranks are left that wait for each other: ends them and this process with its status, to
+  // be called when everything is printed.
+  std::function<void(int status)> end_all = {};
 };
 
 // What run_local would refuse, found without running anything.

@@ -9,6 +9,7 @@
 
 #include "copied_program.h"
 #include "measure/engine.h"
+#include "measure/engines/mpi/watchdog.h"
 #ifdef COMM_PROBE_MPIRUN
 #include "mpirun.h"
 #endif
@@ -41,7 +42,7 @@ void expect_right(const BinaryRun& run) {
 TEST_F(BenchMpi, EveryOperationOfTheLibraryIsRight) {
   for (const model::Op op : model::kAllOps)
     expect_right(run_ranks(2, std::string(op_name(op)) +
-                                  " --backend mpi -b 0 -e 300000 -i 100000 -n 2 -w 1 -o avg -r 1"));
+                                  " --backend mpi -b 0 -e 40000 -i 40000 -n 2 -w 1 -o avg -r 1"));
 }
 
 TEST_F(BenchMpi, EveryAlgorithmIsRight) {
@@ -51,7 +52,7 @@ TEST_F(BenchMpi, EveryAlgorithmIsRight) {
       expect_right(run_ranks(algorithm == model::Algorithm::kRing ? 3 : 2,
                              std::string(op_name(op)) + " --backend mpi --algo " +
                                  algorithm_name(algorithm) +
-                                 " -b 4 -e 300000 -i 99999 -n 2 -w 1 -d half -o max -r 1"));
+                                 " -b 4 -e 40004 -i 40000 -n 2 -w 1 -d half -o max -r 1"));
 }
 
 TEST_F(BenchMpi, HalvesAndBytesAreReducedByTheLibraryToo) {
@@ -88,15 +89,33 @@ TEST_F(BenchMpi, MoreMemoryThanThereIsIsRefusedBeforeItIsTouched) {
   EXPECT_NE(run.err.find("of memory is free there; use a smaller -e"), std::string::npos) << run;
 }
 
-// A rank that is killed: mpirun ends the others.
-TEST_F(BenchMpi, RankThatDiesEndsAllOfThem) {
-  const BinaryRun run =
-      run_mpirun("--oversubscribe -n 2",
-                 "/bin/sh -c '"
-                 "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 2; kill -KILL $$) & } ; "
-                 "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000'");
+// A rank becomes what `signal` makes of it once it has worked for two seconds of processor time:
+// the first size is finished then, and the second one takes minutes.
+BinaryRun run_with_signal(int rank, const std::string& signal) {
+  return run_mpirun(
+      "--oversubscribe --mca mpi_yield_when_idle 1 -n 2",
+      "/bin/sh -c '[ \"$OMPI_COMM_WORLD_RANK\" = " + std::to_string(rank) +
+          " ] && { (while set -- $(cat /proc/$$/stat) && [ $((${14} + ${15})) -lt 200 ]; do "
+          "sleep 0.1; done; kill -" +
+          signal +
+          " $$) & } ; exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 1M -f 131072 "
+          "-n 20000 --timeout 2s'");
+}
+
+// What was finished is not lost with the rank.
+void expect_first_row(const BinaryRun& run) {
+  EXPECT_NE(run.out.find("\n           8             2     float     sum"), std::string::npos)
+      << run;
+}
+
+// The launcher's status is that of the rank that was killed; rank 0 still says what it has.
+TEST_F(BenchMpi, RankThatDiesIsAFindingBesideTheRows) {
+  const BinaryRun run = run_with_signal(1, "KILL");
   EXPECT_FALSE(run.timed_out) << run;
   EXPECT_NE(run.status, 0) << run;
+  EXPECT_NE(run.out.find("bench.rank-died"), std::string::npos) << run;
+  EXPECT_NE(run.out.find("rank 1 ended before the run was finished"), std::string::npos) << run;
+  expect_first_row(run);
 }
 
 // Another host, as far as MPI can see: its daemon is started with another host name.
@@ -155,20 +174,34 @@ TEST_F(BenchMpi, ARoutingComesBackWhole) {
   }
 }
 
-// A rank that is stopped: MPI would wait for it without end.
-TEST_F(BenchMpi, RankThatStandsStillEndsAllOfThem) {
-  const BinaryRun run = run_mpirun(
-      "--oversubscribe -n 2",
-      "/bin/sh -c '"
-      "[ \"$OMPI_COMM_WORLD_RANK\" = 1 ] && { (sleep 3; kill -STOP $$) & } ; "
-      "exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 8 -n 1000000 --timeout 2s'");
-  EXPECT_FALSE(run.timed_out) << run;
-  EXPECT_NE(run.status, 0) << run;
-  EXPECT_NE(run.err.find("rank 0 has waited 2 s in "), std::string::npos) << run;
+// A rank that is stopped: MPI would wait for it without end. The other one says so, rank 0 or not.
+TEST_F(BenchMpi, RankThatStandsStillIsAFindingBesideTheRows) {
+  for (const int rank : {0, 1}) {
+    const BinaryRun run = run_with_signal(rank, "STOP");
+    EXPECT_FALSE(run.timed_out) << run;
+    EXPECT_EQ(run.status, 1) << run;
+    EXPECT_NE(run.out.find("bench.rank-stopped"), std::string::npos) << run;
+    EXPECT_NE(run.out.find("rank " + std::to_string(rank) + " "), std::string::npos) << run;
+    EXPECT_NE(run.out.find("ps -o pid,stat"), std::string::npos) << run;
+    expect_first_row(run);
+  }
+}
+
+TEST_F(BenchMpi, OneRankOfALauncherIsACaveatAsWithLocal) {
+  const BinaryRun run = run_ranks(1, "all_reduce --backend mpi -b 8 -e 64 -n 5");
+  EXPECT_EQ(run.status, 5) << run;
+  EXPECT_NE(run.out.find("bench.one-rank"), std::string::npos) << run;
 }
 #else
 TEST(BenchMpi, Runs) { GTEST_SKIP() << "built without MPI, or with a sanitizer"; }
 #endif
+
+TEST(BenchMpiSpeaker, LowestOtherRankOfTheHost) {
+  EXPECT_EQ(measure::mpi::speaker_for(1, {11, 12, 13}), 0);
+  EXPECT_EQ(measure::mpi::speaker_for(0, {11, 12, 13}), 1);
+  EXPECT_EQ(measure::mpi::speaker_for(2, {0, 0, 13, 14}), 3);
+  EXPECT_EQ(measure::mpi::speaker_for(2, {0, 0, 13}), -1);
+}
 
 TEST(BenchMpiAbsent, WithoutMpirunSaysHowToStart) {
   const BinaryRun run = run_binary({"bench", "all_reduce", "--backend", "mpi"});

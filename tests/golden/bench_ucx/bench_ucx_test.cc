@@ -42,6 +42,9 @@ TEST(BenchUcx, JsonNamesTransportsAndCosts) {
   EXPECT_EQ(result["rows"].size(), 4u);  // nothing in place
   EXPECT_GT(result["one_sided"][3]["in_flight_GBps"], 0);
   EXPECT_GT(result["one_sided"][3]["registration_us"], 0);
+  EXPECT_EQ(result["one_sided"][3]["samples_disagree"].get<bool>(),
+            result["one_sided"][3]["slowest_us"] >
+                result["one_sided"][3]["fastest_us"].get<double>() * 1.5);
   EXPECT_EQ(result["versions"][0].get<std::string>().rfind("UCX ", 0), 0u);
   EXPECT_EQ(result["versions"][1].get<std::string>().rfind("transports: ", 0), 0u);
   EXPECT_EQ(result["versions"][2].get<std::string>().rfind("memory: host", 0), 0u);
@@ -106,6 +109,12 @@ TEST(BenchUcx, TransportThatIsNotThereEndsBothProcesses) {
 #else
 TEST(BenchUcx, Runs) { GTEST_SKIP() << "built without UCX, or with a sanitizer"; }
 #endif
+
+TEST(BenchUcx, RegistrationThatPinsNothingIsNotACost) {
+  EXPECT_TRUE(measure::ucx::registers_nothing("sysv posix"));
+  EXPECT_FALSE(measure::ucx::registers_nothing("rc_mlx5 sysv"));
+  EXPECT_FALSE(measure::ucx::registers_nothing("not told"));
+}
 
 TEST(BenchUcx, TransportsAreThoseOfTheLanes) {
   EXPECT_EQ(measure::ucx::transports_in(

@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <mutex>
+#include <thread>
 
 #include "core/host.h"
 #include "core/units.h"
 #include "measure/call.h"
 #include "measure/engines/mpi/price.h"
 #include "measure/engines/mpi/session.h"
+#include "measure/engines/mpi/watchdog.h"
 #include "measure/free_memory.h"
 #include "model/algorithms.h"
 
@@ -162,12 +166,29 @@ struct Prepared {
   std::vector<Level> levels = {};
   LoopCosts loops = {};
 };
+// By rank; 0 on another host, and where its number means another process here (containers).
+std::vector<pid_t> neighbours(const Team& team, const std::vector<Seat>& seats) {
+  const core::Host host = core::Host::real();
+  const auto name_of = [&](int process) {
+    return host.read(fmt::format("/proc/{}/comm", process)).value_or("");
+  };
+  const Seat& mine = seats[static_cast<std::size_t>(team.rank())];
+  std::vector<pid_t> processes;
+  for (const Seat& seat : seats) {
+    const bool is_here = seat.first_on_host == mine.first_on_host &&
+                         name_of(seat.process) == name_of(static_cast<int>(::getpid()));
+    processes.push_back(is_here ? seat.process : 0);
+  }
+  return processes;
+}
+
 core::Result<Prepared> prepare(const Plan& plan, Team& team, Session& session, Watchdog& watchdog) {
   const auto sizes = sizes_of(plan);
   if (!sizes) return sizes.error();
   const Amount largest = amount_of(plan, sizes->back());
   Prepared ready;
   ready.seats = team.all(seat_of(team));
+  watchdog.know(neighbours(team, ready.seats));
   if (const auto lacking = lacking_memory(plan, ready.seats, largest)) return *lacking;
   const std::vector<int> allocated = team.all(session.allocate(largest.count) ? 1 : 0);
   if (const auto none = std::find(allocated.begin(), allocated.end(), 0); none != allocated.end())
@@ -196,6 +217,79 @@ void price(Run& run, const Prepared& ready) {
   }
 }
 
+struct Job {
+  Job(const Plan& asked, Progress shown)
+      : plan(asked), progress(std::move(shown)), watchdog(asked.patience) {}
+  const Plan plan;
+  const Progress progress;
+  Watchdog watchdog;
+  const comm_probe_mpi* calls = nullptr;
+  std::mutex mutex = {};  // of what follows
+  std::optional<Prepared> ready = {};
+  Run run = {};
+  std::optional<core::Result<Run>> outcome = {};  // once the measuring thread has ended
+};
+
+void begin_run(Job& job, const Team& team, const Prepared& ready) {
+  const std::lock_guard lock(job.mutex);
+  job.ready = ready;
+  job.run = {.plan = job.plan,
+             .context = context_of(team, ready.seats, ready.hosts),
+             .shape = shape_of(job.plan)};
+  job.run.context.levels = ready.levels;
+}
+
+// Everything that calls MPI, from joining to leaving.
+core::Result<Run> measure(Job& job) {
+  const Plan& plan = job.plan;
+  const auto sizes = sizes_of(plan);
+  if (!sizes) return sizes.error();
+  auto team = Team::join();
+  if (!team) return team.error();
+  job.calls = &team->calls();
+  job.watchdog.enter("the first message to every rank");
+  job.watchdog.join(team->rank());
+  Session session(plan, *team, job.watchdog);
+  job.progress("measuring messages between pairs of ranks");
+  const auto ready = prepare(plan, *team, session, job.watchdog);
+  if (!ready) {
+    job.watchdog.end_watch();
+    return ready.error();
+  }
+  begin_run(job, *team, *ready);
+  for (const core::Bytes size : *sizes) {
+    const Amount amount = amount_of(plan, size);
+    job.progress(fmt::format("measuring {} of {} on {} ranks", op_name(plan.op),
+                             core::format_bytes(amount.bytes), plan.ranks));
+    Row row = row_of(plan, amount, team->all(session.measure(amount)));
+    const std::lock_guard lock(job.mutex);
+    job.run.rows.push_back(std::move(row));
+  }
+  const double drift = measure_drift(*team, ready->hosts.by_rank, ready->levels);
+  job.watchdog.end_watch();
+  const std::lock_guard lock(job.mutex);
+  job.run.context.drift = drift;
+  if (team->speaks()) price(job.run, *ready);
+  return job.run;
+}
+
+// The rows that every rank knows, said by the one that noticed.
+Run broken_off(Job& job, const RankDeath& death) {
+  const std::lock_guard lock(job.mutex);
+  Run run = job.run;
+  run.plan = job.plan;
+  run.context.engine = "mpi";
+  run.context.speaks = true;
+  run.died = death;
+  if (job.ready) price(run, *job.ready);
+  const bool launcher_ends = !death.stood_still && !death.timed_out;
+  run.end_all = [calls = job.calls, launcher_ends](int status) {
+    if (!launcher_ends) calls->abort(status);
+    std::_Exit(status);
+  };
+  return run;
+}
+
 }  // namespace
 
 // Without a launcher nothing runs; what it would be asked for is judged as the usual mpirun -np 2.
@@ -214,29 +308,19 @@ core::Result<bool> check(const Plan& plan) {
 }
 
 core::Result<Run> run(const Plan& plan, const Progress& progress) {
-  const auto sizes = sizes_of(plan);
-  if (!sizes) return sizes.error();
-  auto team = Team::join();
-  if (!team) return team.error();
-  Watchdog watchdog({team->rank(), plan.patience}, [&] { team->calls().abort(3); });
-  watchdog.enter("the first message to every rank");
-  Session session(plan, *team, watchdog);
-  progress("measuring messages between pairs of ranks");
-  const auto ready = prepare(plan, *team, session, watchdog);
-  if (!ready) return ready.error();
-  Run run = {.plan = plan,
-             .context = context_of(*team, ready->seats, ready->hosts),
-             .shape = shape_of(plan)};
-  run.context.levels = ready->levels;
-  for (const core::Bytes size : *sizes) {
-    const Amount amount = amount_of(plan, size);
-    progress(fmt::format("measuring {} of {} on {} ranks", op_name(plan.op),
-                         core::format_bytes(amount.bytes), plan.ranks));
-    run.rows.push_back(row_of(plan, amount, team->all(session.measure(amount))));
+  // What the measuring thread may still use when this one has gone on to say that a rank is lost.
+  const auto job = std::make_shared<Job>(plan, progress);
+  std::thread measuring([job] {
+    job->outcome = measure(*job);
+    job->watchdog.finish();
+  });
+  const auto death = job->watchdog.wait();
+  if (!death) {
+    measuring.join();
+    return std::move(*job->outcome);
   }
-  run.context.drift = measure_drift(*team, ready->hosts.by_rank, ready->levels);
-  if (team->speaks()) price(run, *ready);
-  return run;
+  measuring.detach();
+  return broken_off(*job, *death);
 }
 
 }  // namespace comm_probe::measure::mpi

@@ -25,7 +25,7 @@ int launched_ranks() { return core::Crew::launched(core::Host::real()); }
 
 std::optional<core::Error> missing() {
   if (const auto found = functions(); !found) return found.error();
-  if (launched_ranks() >= 2) return std::nullopt;
+  if (launched_ranks() >= 1) return std::nullopt;
   return core::input_error("no launcher of MPI has started its ranks",
                            "start it with: mpirun -np 2 comm-probe bench all_reduce --backend mpi");
 }
@@ -33,7 +33,7 @@ std::optional<core::Error> missing() {
 core::Result<Team> Team::join() {
   const auto found = functions();
   if (!found) return found.error();
-  auto crew = core::Crew::join(core::Host::real());
+  auto crew = core::Crew::join(core::Host::real(), 1);
   if (!crew) return crew.error();
   return Team(std::move(*crew), *found);
 }

@@ -15,7 +15,7 @@ namespace comm_probe::measure::mpi {
 
 // How many ranks a launcher of MPI says it started; 0 where there was none.
 int launched_ranks();
-// Nothing where the plug-in loads, and a launcher started two processes or more.
+// Nothing where the plug-in loads, and a launcher started at least one process.
 std::optional<core::Error> missing();
 
 class Team {

@@ -1,53 +1,65 @@
-// A rank that is stopped or lost makes the others wait without end: MPI has no time limit. A
-// watchdog ends them all, with one line, when a single call takes longer than its patience.
+// A rank that is stopped or lost makes the others wait without end: MPI has no time limit. While
+// one thread measures, the other looks here: at the processes of this host (stopped for five looks,
+// as engines/local has it; gone when the launcher ends us), and at how long a single call takes.
 //
-//   Watchdog watchdog({rank, plan.patience}, [&] { calls.abort(3); });
-//   watchdog.enter("all_reduce of 8 B");   // a new thing to wait for
-//   watchdog.tick();                       // after each call: it was finished
+//   measuring thread: watchdog.enter("all_reduce of 8 B"); watchdog.tick(); ... watchdog.finish();
+//   the other:        const auto death = watchdog.wait();   // absent: finished
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
-#include "core/quantity.h"
+#include "measure/measure.h"
 
 namespace comm_probe::measure::mpi {
 
+// Who says that a rank stands still: the lowest other one of its host; -1: nobody there can.
+// Processes by rank, 0 on another host.
+int speaker_for(int stopped, const std::vector<pid_t>& processes);
+
 class Watchdog {
  public:
-  struct Duty {
-    int rank = 0;
-    core::Duration patience = core::Duration::from_seconds(60);
-  };
-  // Rank 0 speaks first; the others wait a few seconds more, in case it is the one that stands
-  // still.
-  Watchdog(Duty duty, std::function<void()> end_all);
+  explicit Watchdog(core::Duration patience);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
+  // From here on time counts; before it, a launcher may take as long as it likes.
+  void join(int rank);
+  void know(const std::vector<pid_t>& processes);
   void enter(const std::string& what);
   // One thread ticks. Not fetch_add: a locked instruction waits until the message that was just
   // written has left this core (40 ns of the 500 ns of a reduce_scatter of 8 B).
   void tick() {
     ticks_.store(ticks_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  void end_watch();  // ranks may leave now
+  void finish();
+
+  // What this rank has to say of a rank that no longer takes part.
+  std::optional<RankDeath> wait();
 
  private:
-  void watch();
+  struct Waiting;
+  std::optional<RankDeath> look(Waiting& waiting);
+  std::optional<RankDeath> asked_to_end() const;
+  std::optional<RankDeath> gone() const;
+  RankDeath late() const;
 
-  Duty duty_;
-  std::function<void()> end_all_;
+  core::Duration patience_;
   std::atomic<std::uint64_t> ticks_ = 0;
   std::mutex mutex_ = {};
   std::condition_variable ended_ = {};
   bool is_over_ = false;
+  int rank_ = -1;  // not joined, or not to be watched any more
+  std::vector<pid_t> processes_ = {};
   std::string what_ = {};
-  std::thread thread_;
 };
 
 }  // namespace comm_probe::measure::mpi

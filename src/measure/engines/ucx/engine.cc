@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <sstream>
+#include <string_view>
 
 #include "core/crew.h"
 #include "core/host.h"
@@ -56,10 +59,15 @@ Context context_of(const Shared& all, const local::Ended& ended) {
   for (const int process : ended.processes)
     context.devices.push_back(
         {process, host, static_cast<int>(context.devices.size()), "cpu", "host memory"});
-  context.versions = {all.library, "transports: " + transports_in(all.description),
+  const std::string transports = transports_in(all.description);
+  context.versions = {all.library, "transports: " + transports,
                       all.moves_cuda_memory != 0
                           ? "memory: host (this UCX moves CUDA memory too; it is not measured here)"
                           : "memory: host (this UCX was built without transports for CUDA memory)"};
+  if (registers_nothing(transports))
+    context.versions.emplace_back(
+        "registration: these transports pin nothing, processors copy; over RDMA it grows with the "
+        "pages");
   return context;
 }
 
@@ -85,6 +93,14 @@ std::string transports_in(const std::string& description) {
   std::string text;
   for (const std::string& name : found) text += (text.empty() ? "" : " ") + name;
   return text.empty() ? "not told" : text;
+}
+
+bool registers_nothing(const std::string& transports) {
+  constexpr std::array<std::string_view, 5> kPlain = {"self", "sysv", "posix", "cma", "tcp"};
+  std::istringstream words(transports);
+  for (std::string word; words >> word;)
+    if (std::find(kPlain.begin(), kPlain.end(), word) == kPlain.end()) return false;
+  return !transports.empty();
 }
 
 std::optional<core::Error> missing() {

@@ -19,4 +19,7 @@ core::Result<Run> run(const Plan& plan, const Progress& progress);
 // their order.
 std::string transports_in(const std::string& description);
 
+// All of "posix cma" reach memory without registering it with a device.
+bool registers_nothing(const std::string& transports);
+
 }  // namespace comm_probe::measure::ucx
