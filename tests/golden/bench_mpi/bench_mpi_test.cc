@@ -89,17 +89,17 @@ TEST_F(BenchMpi, MoreMemoryThanThereIsIsRefusedBeforeItIsTouched) {
   EXPECT_NE(run.err.find("of memory is free there; use a smaller -e"), std::string::npos) << run;
 }
 
-// A rank becomes what `signal` makes of it once it has worked for two seconds of processor time:
-// the first size is finished then, and the second one takes minutes.
+// A rank becomes what `signal` makes of it once it has worked for 2.5 s of processor time: the
+// first size is finished then, the second one is not.
 BinaryRun run_with_signal(int rank, const std::string& signal) {
   return run_mpirun(
       "--oversubscribe --mca mpi_yield_when_idle 1 -n 2",
       "/bin/sh -c '[ \"$OMPI_COMM_WORLD_RANK\" = " + std::to_string(rank) +
-          " ] && { (while set -- $(cat /proc/$$/stat) && [ $((${14} + ${15})) -lt 200 ]; do "
+          " ] && { (while set -- $(cat /proc/$$/stat) && [ $((${14} + ${15})) -lt 250 ]; do "
           "sleep 0.1; done; kill -" +
           signal +
           " $$) & } ; exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 1M -f 131072 "
-          "-n 20000 --timeout 2s'");
+          "-n 1000 --timeout 2s'");
 }
 
 // What was finished is not lost with the rank.
@@ -179,6 +179,7 @@ TEST_F(BenchMpi, RankThatStandsStillIsAFindingBesideTheRows) {
   for (const int rank : {0, 1}) {
     const BinaryRun run = run_with_signal(rank, "STOP");
     EXPECT_FALSE(run.timed_out) << run;
+    EXPECT_EQ(run.out.find("bench.rank-died"), std::string::npos) << run;
     EXPECT_EQ(run.status, 1) << run;
     EXPECT_NE(run.out.find("bench.rank-stopped"), std::string::npos) << run;
     EXPECT_NE(run.out.find("rank " + std::to_string(rank) + " "), std::string::npos) << run;

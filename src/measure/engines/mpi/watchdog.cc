@@ -18,7 +18,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Rank 0 speaks first; the others wait longer, in case it is the one that stands still.
-constexpr std::chrono::seconds kAfterRankZero(3), kAfterEachRank(2);
+// Everybody waits kForLooks beyond its patience: a rank that is stopped is to be seen as such.
+constexpr std::chrono::seconds kForLooks(2), kAfterRankZero(3), kAfterEachRank(2);
+// This process looks every 50 ms; where it could not for so long it was stopped itself.
+constexpr std::chrono::seconds kWasStopped(1);
 // A launcher gives a second between SIGTERM and SIGKILL (Open MPI: odls_base_sigkill_timeout).
 // Ranks that were told to end stay for a part of it, so that one that is gone was gone before.
 constexpr std::chrono::milliseconds kStay(400);
@@ -92,7 +95,11 @@ void Watchdog::finish() {
 std::optional<RankDeath> Watchdog::wait() {
   Waiting waiting = {local::Standstill(limit_for(patience_))};
   std::unique_lock lock(mutex_);
+  Clock::time_point last = Clock::now();
   while (!ended_.wait_for(lock, std::chrono::milliseconds(50), [this] { return is_over_; })) {
+    const Clock::time_point now = Clock::now();
+    was_stopped_ |= now - last > kWasStopped;
+    last = now;
     auto death = g_told_to_end != 0 ? asked_to_end() : look(waiting);
     if (death) return death;
   }
@@ -102,8 +109,8 @@ std::optional<RankDeath> Watchdog::wait() {
 // The launcher ends us because a rank has ended, or because somebody ends the launcher.
 std::optional<RankDeath> Watchdog::asked_to_end() const {
   const auto death = gone();
-  if (rank_ <= 0 && death) return death;
-  if (rank_ > 0) {
+  if (rank_ <= 0 && death && !was_stopped_) return death;
+  if (rank_ > 0 || was_stopped_) {  // who ended us has said of whom
     std::this_thread::sleep_for(kStay);
     ::signal(SIGTERM, SIG_DFL);  // rank 0 speaks
   } else {
@@ -151,7 +158,8 @@ std::optional<RankDeath> Watchdog::look(Waiting& waiting) {
     return death;
   }
   const std::chrono::duration<double> longest(patience_.in_seconds());
-  const auto more = rank_ == 0 ? std::chrono::seconds(0) : kAfterRankZero + kAfterEachRank * rank_;
+  const auto more =
+      kForLooks + (rank_ == 0 ? std::chrono::seconds(0) : kAfterRankZero + kAfterEachRank * rank_);
   if (now - waiting.since < longest + more) return std::nullopt;
   if (const auto death = gone()) return death;
   return late();

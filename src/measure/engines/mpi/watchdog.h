@@ -57,7 +57,8 @@ class Watchdog {
   std::mutex mutex_ = {};
   std::condition_variable ended_ = {};
   bool is_over_ = false;
-  int rank_ = -1;  // not joined, or not to be watched any more
+  bool was_stopped_ = false;  // this process itself, for a while
+  int rank_ = -1;             // not joined, or not to be watched any more
   std::vector<pid_t> processes_ = {};
   std::string what_ = {};
 };
