@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/host_name.h"
 #include "core/mask.h"
 #include "topology/archive_walk.h"
 #include "topology/bundle.h"
@@ -116,10 +117,7 @@ class Gatherer {
     gathered_.push_back(
         {{"what", what}, {"file", file}, {"seconds", std::round(seconds * 1000) / 1000}});
   }
-  std::string host_name() const {
-    return host_.read("/proc/sys/kernel/hostname")
-        .value_or(host_.environment("HOSTNAME").value_or(""));
-  }
+  std::string host_name() const { return core::known_host_name(host_).value_or(""); }
   void mask(Json& manifest);
 
   const core::Host& host_;

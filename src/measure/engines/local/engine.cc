@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/host.h"
+#include "core/host_name.h"
 #include "core/units.h"
 #include "measure/engines/local/choose.h"
 #include "measure/engines/local/death.h"
@@ -99,7 +100,7 @@ Context context_of(const Plan& plan, int cores, const Ended& ended) {
   context.cores = cores;
   context.bound = plan.ranks <= cores;
   context.loops = kernels().instruction_set;
-  const std::string name = host.read("/proc/sys/kernel/hostname").value_or("localhost");
+  const std::string name = core::host_name(host);
   for (const int process : ended.processes)
     context.devices.push_back({process, name,
                                context.bound ? static_cast<int>(context.devices.size()) : 0, "cpu",

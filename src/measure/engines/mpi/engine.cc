@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/host.h"
+#include "core/host_name.h"
 #include "core/units.h"
 #include "measure/call.h"
 #include "measure/engines/mpi/price.h"
@@ -54,7 +55,7 @@ void pack_fields(Archive& archive, Seat& seat) {
 }
 
 Seat seat_of(const Team& team) {
-  Seat seat = {core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost"),
+  Seat seat = {core::host_name(core::Host::real()),
                static_cast<int>(::getpid()),
                std::max(0, ::sched_getcpu()),
                static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),

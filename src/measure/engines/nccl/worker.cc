@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/host_name.h"
 #include "core/units.h"
 #include "measure/clock.h"
 #include "measure/rank_samples.h"
@@ -55,11 +56,9 @@ void Worker::start() {
 
 void Worker::note_place(const DeviceRank& rank) {
   Place& place = assignment_.board.place(rank.place().rank);
-  char host[64] = {};
-  ::gethostname(host, sizeof host - 1);
   place.process = ::getpid();
   place.number = rank.place().device;
-  copy_text(host, place.host, sizeof place.host);
+  copy_text(core::host_name(core::Host::real()), place.host, sizeof place.host);
   copy_text(rank.context().bus_id(), place.bus, sizeof place.bus);
   copy_text(rank.context().name(), place.name, sizeof place.name);
 }

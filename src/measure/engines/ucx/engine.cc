@@ -9,6 +9,7 @@
 
 #include "core/crew.h"
 #include "core/host.h"
+#include "core/host_name.h"
 #include "core/shared_library.h"
 #include "core/units.h"
 #include "measure/engines/local/death.h"
@@ -54,8 +55,7 @@ ScatteredParts parts_of(const Plan& plan, const SizeResult& seen) {
 Context context_of(const Shared& all, const local::Ended& ended) {
   Context context;
   context.engine = "ucx";
-  const std::string host =
-      core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost");
+  const std::string host = core::host_name(core::Host::real());
   for (const int process : ended.processes)
     context.devices.push_back(
         {process, host, static_cast<int>(context.devices.size()), "cpu", "host memory"});
