@@ -368,10 +368,14 @@ std::vector<core::Caveat> across_caveats(const AcrossRanks& across) {
 
 AcrossJudgement judge_across(const AcrossRanks& across, const RateReference& reference) {
   AcrossJudgement all;
+  const bool is_shared = rate_of_shared_gpu(across) != nullptr;
   all.stragglers = stragglers(across);
+  if (is_shared)
+    std::erase_if(all.stragglers,
+                  [&](const Straggler& one) { return !is_late_by_its_host(across, one); });
   all.rates = price_rates(across, reference);
   all.judgement = judge_stragglers(across, all.stragglers);
-  all.late_set = late_set(across);
+  if (!is_shared) all.late_set = late_set(across);
   if (all.late_set) {
     all.stragglers.clear();  // chance chose them out of the set
     all.judgement = judge_late_set(across, *all.late_set);

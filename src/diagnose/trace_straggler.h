@@ -44,6 +44,10 @@ struct Straggler {
 // The one of the whole window first, then those of single steps.
 std::vector<Straggler> stragglers(const torch::AcrossRanks& across);
 
+// Its host made no CUDA call for most of how late it came: true of ranks that share a GPU, too,
+// where time slices of the others make a rank late otherwise.
+bool is_late_by_its_host(const torch::AcrossRanks& across, const Straggler& one);
+
 // "all_reduce of 41.6 MB, seq 9, step 12: 366 us on rank 2, 2.17 ms on rank 0, 5.4 ms of waiting in
 // all", of an accepted meeting.
 std::string meeting_line(const torch::AcrossRanks& across, std::size_t index);

@@ -193,6 +193,10 @@ core::Finding finding_of(const AcrossRanks& across, const Straggler& one,
 
 }  // namespace
 
+bool is_late_by_its_host(const AcrossRanks& across, const Straggler& one) {
+  return !across.traces.empty() && gap_of(across, one).has_value();
+}
+
 std::string meeting_line(const AcrossRanks& across, std::size_t index) {
   const torch::Meeting& meeting = across.matching.meetings[index];
   const torch::MeetingTimes& times = across.waits.meetings[index];

@@ -26,8 +26,10 @@ std::string trace_of(const std::string& folder, int rank) {
 
 Result<bool> prepare(const SlowRequest& request) {
   std::error_code error;
-  for (int rank = 0; rank < kRanks; ++rank)
+  for (int rank = 0; rank < kRanks; ++rank) {
     std::filesystem::remove(trace_of(request.job.folder, rank), error);
+    std::filesystem::remove(log_of(request.job.folder, rank), error);
+  }
   const std::string truth =
       fmt::format("{}: {}\n", request.planted.slow_class, request.planted.planted);
   return write_files(request.job.folder, {{kScript, slow_script()}, {"truth.txt", truth}});
