@@ -41,6 +41,13 @@ std::string choice_text(nccl::Algorithm algorithm, nccl::Protocol protocol,
       channels ? fmt::format(", {} channel{}", *channels, *channels == 1 ? "" : "s") : "");
 }
 
+std::string real_text(const nccl::LogChoice& choice) {
+  if (choice.kernel.empty())
+    return choice_text(*choice.algorithm, *choice.protocol, choice.channels);
+  return fmt::format("{} (symmetric){}", choice.kernel,
+                     choice.channels ? fmt::format(", {} channels", *choice.channels) : "");
+}
+
 // Of several choices for one size the one that most calls took.
 const nccl::LogChoice* real_choice(const nccl::LogComm& comm, nccl::Function function,
                                    std::uint64_t bytes) {
@@ -48,7 +55,7 @@ const nccl::LogChoice* real_choice(const nccl::LogComm& comm, nccl::Function fun
   for (const nccl::LogChoice& choice : comm.choices) {
     const auto named = nccl::function_from_name(choice.function);
     if (choice.bytes != bytes || (named && *named != function)) continue;
-    if (!choice.algorithm || !choice.protocol) continue;
+    if (choice.kernel.empty() && (!choice.algorithm || !choice.protocol)) continue;
     if (found == nullptr || choice.count > found->count) found = &choice;
   }
   return found;
@@ -79,8 +86,9 @@ class Choices {
     // NCCL's log has the bytes of one rank's count.
     const nccl::LogChoice* real =
         real_choice(comm_, function_, row.count * element_bytes(run_.plan.element));
-    if (real != nullptr) size.real = choice_text(*real->algorithm, *real->protocol, real->channels);
+    if (real != nullptr) size.real = real_text(*real);
     row.method = size.real.empty() ? "not logged" : size.real;
+    if (real != nullptr && !real->kernel.empty()) return size;  // before any choice of the plan
     if (planned_ == nullptr || planned_->plan.connection.ranks() != run_.plan.ranks) return size;
     // Both sides name them as nccl-tests does.
     const auto type = nccl::data_type_from_name(element_name(run_.plan.element));

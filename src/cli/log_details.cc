@@ -39,14 +39,16 @@ core::Table graph_table(const LogComm& comm) {
 
 // Of all communicators, by call and size.
 std::vector<nccl::LogChoice> all_choices(const DebugLog& log) {
-  using Key = std::tuple<std::string, std::uint64_t, int, int, int>;
+  using Key = std::tuple<std::string, std::uint64_t, int, int, int, std::string>;
   std::map<Key, nccl::LogChoice> all;
   for (const LogComm& comm : log.comms)
     for (const nccl::LogChoice& choice : comm.choices) {
-      const Key key = {choice.function, choice.bytes,
+      const Key key = {choice.function,
+                       choice.bytes,
                        choice.algorithm ? static_cast<int>(*choice.algorithm) : -1,
                        choice.protocol ? static_cast<int>(*choice.protocol) : -1,
-                       choice.channels.value_or(-1)};
+                       choice.channels.value_or(-1),
+                       choice.kernel};
       const auto [found, is_new] = all.emplace(key, choice);
       if (!is_new) found->second.count += choice.count;
     }
@@ -67,8 +69,12 @@ core::Table choice_table(const std::vector<nccl::LogChoice>& choices) {
     if (table.rows.size() >= kMostRows) break;
     table.rows.push_back(
         {choice.function.empty() ? "-" : choice.function, std::to_string(choice.bytes),
-         choice.algorithm ? table_name(*choice.algorithm) : "?",
-         choice.protocol ? table_name(*choice.protocol) : "?",
+         choice.algorithm        ? table_name(*choice.algorithm)
+         : choice.kernel.empty() ? "?"
+                                 : choice.kernel,
+         choice.protocol         ? table_name(*choice.protocol)
+         : choice.kernel.empty() ? "?"
+                                 : "symmetric",
          choice.channels ? std::to_string(*choice.channels) : "-", std::to_string(choice.count)});
   }
   return table;

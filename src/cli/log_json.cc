@@ -103,6 +103,7 @@ Json choices_json(const LogComm& comm) {
     Json json = {{"op", choice.function}, {"bytes", choice.bytes}, {"times", choice.count}};
     if (choice.algorithm) json["algorithm"] = call_name(*choice.algorithm);
     if (choice.protocol) json["protocol"] = call_name(*choice.protocol);
+    if (!choice.kernel.empty()) json["kernel"] = choice.kernel;
     if (choice.channels) json["channels"] = *choice.channels;
     all.push_back(std::move(json));
   }

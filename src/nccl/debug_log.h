@@ -148,6 +148,8 @@ struct LogChoice {
   std::optional<Algorithm> algorithm = {};
   std::optional<Protocol> protocol = {};
   std::optional<int> channels = {};
+  // Of registered symmetric memory (2.27): a kernel instead of algorithm and protocol.
+  std::string kernel = {};
   std::uint64_t count = 0;
   LogPlace first = {};
 };

@@ -146,6 +146,8 @@ class LogBuilder {
   bool read_collective(LogScan scan);  // "AllReduce: ..."
   bool read_call(std::string_view function, LogScan scan);
   bool read_choice(std::string_view function, LogScan scan);
+  bool read_symmetric_choice(LogScan scan);  // "AllReduce [Symmetric]: ..."
+  bool keep_choice(LogChoice choice);
   void check_call(const Call& call, std::uint64_t number, LogRank& rank);
   void check_order(std::uint64_t number, const LogRank& rank);
   bool read_old_choice(LogScan scan);  // "1024 Bytes -> Algo 1 proto 2 time 13.4"

@@ -71,7 +71,7 @@ bool same_traits(const LogGraph& a, const LogGraph& b) {
 
 bool same_choice(const LogChoice& a, const LogChoice& b) {
   return a.bytes == b.bytes && a.function == b.function && a.algorithm == b.algorithm &&
-         a.protocol == b.protocol && a.channels == b.channels;
+         a.protocol == b.protocol && a.channels == b.channels && a.kernel == b.kernel;
 }
 
 // "comm 0x55 rank 2 nranks 8 cudaDev 2 nvmlDev 2 busId cb000 commId 0x9c86 - Init START"

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMostChoices = 4096;  // of one communicator
 constexpr std::size_t kCallsAtOnce = 8192;  // that are remembered of one communicator
 constexpr int kMostChannelsOfCall = 1024;
+constexpr std::size_t kLongestKernelName = 64;
 constexpr std::size_t kMostDisagreements = 1024;  // of one communicator
 
 // As the table prints it; "CollNet" until 2.8.
@@ -109,6 +110,25 @@ bool LogBuilder::read_choice(std::string_view function, LogScan scan) {
     if (const auto last = scan.small(); last && *last < kMostChannelsOfCall)
       choice.channels = *last + 1;
   }
+  return keep_choice(std::move(choice));
+}
+
+// "AllReduce [Symmetric]: 65536 Bytes -> Kernel AllReduce_AGxLL_R nchannels 8 nthreads 512 nWorks
+// 1"
+bool LogBuilder::read_symmetric_choice(LogScan scan) {
+  const std::string_view function = LogScan(line_.message).until(' ');
+  const auto bytes = scan.number();
+  if (!bytes || *bytes < 0 || !scan.skip(" Bytes -> Kernel ")) return false;
+  LogChoice choice = {std::string(function), static_cast<std::uint64_t>(*bytes)};
+  choice.kernel = std::string(scan.word().substr(0, kLongestKernelName));
+  if (choice.kernel.empty()) return false;
+  if (scan.skip(" nchannels "))
+    if (const auto channels = scan.small(); channels && *channels <= kMostChannelsOfCall)
+      choice.channels = *channels;
+  return keep_choice(std::move(choice));
+}
+
+bool LogBuilder::keep_choice(LogChoice choice) {
   LogComm& of = comm();
   for (LogChoice& known : of.choices)
     if (same_choice(known, choice)) {

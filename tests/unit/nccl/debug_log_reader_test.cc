@@ -194,5 +194,27 @@ TEST(DebugLogReader, BrokenTextCostsItsOwnLineOnly) {
   }
 }
 
+// Registered symmetric memory: a kernel is taken before algorithm and protocol are asked for.
+TEST(DebugLogReader, SymmetricKernelIsAChoice) {
+  const std::string said =
+      "AllReduce [Symmetric]: 65536 Bytes -> Kernel AllReduce_RSxLD_AGxST nchannels 16 nthreads "
+      "512 "
+      "nWorks 1";
+  const DebugLog log = read(init(0, 2, "START") + line(0, said) + line(0, said) +
+                            line(0,
+                                 "AllReduce: 65536 Bytes -> Algo RING proto LL "
+                                 "channel{Lo..Hi}={0..1}"));
+  ASSERT_EQ(log.comms.size(), 1U);
+  const auto& choices = log.comms[0].choices;
+  ASSERT_EQ(choices.size(), 2U);
+  EXPECT_EQ(choices[0].function, "AllReduce");
+  EXPECT_EQ(choices[0].bytes, 65536U);
+  EXPECT_EQ(choices[0].kernel, "AllReduce_RSxLD_AGxST");
+  EXPECT_EQ(choices[0].channels, 16);
+  EXPECT_EQ(choices[0].count, 2U);
+  EXPECT_FALSE(choices[0].algorithm);
+  EXPECT_EQ(choices[1].algorithm, Algorithm::kRing);
+}
+
 }  // namespace
 }  // namespace comm_probe::nccl
