@@ -170,6 +170,8 @@ Links links_of_machine(const Machine& machine, int ranks_per_node) {
   links.between_source = fmt::format(
       "{} NIC{} x {} per {} of {}", used, used == 1 ? "" : "s", core::format_bandwidth(rate),
       hosts > 1 ? fmt::format("NVLink domain of {} nodes", hosts) : "node", machine.name);
+  if (machine.nic.port_rate.basis == core::Basis::kAssumed)
+    links.between_source += fmt::format(" (assumed: {})", machine.nic.port_rate.source);
   return links;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -99,9 +100,10 @@ class Reader {
   void read_nets() {
     machine_.nic.name = "NIC";
     machine_.nic.pcie = kWidestSlot;
+    const std::set<int> nets = nets_of_gpus();
     std::vector<const Node*> used;
     core::Bandwidth total;
-    for (const int net : nets_of_gpus()) {
+    for (const int net : nets) {
       used.push_back(&topology_.node(net));
       total = total + topology_.node(net).as<topology::Net>().speed;
     }
@@ -109,6 +111,10 @@ class Reader {
     machine_.nics = static_cast<int>(used.size()) / std::max(1, topology_.hosts());
     machine_.nic.port_rate = {total / static_cast<double>(used.size()), core::Basis::kRead,
                               fmt::format("{} ports in {}", used.size(), machine_.name)};
+    if (std::all_of(nets.begin(), nets.end(), [this](int net) { return is_unknown(net); })) {
+      machine_.nic.port_rate.basis = core::Basis::kAssumed;
+      machine_.nic.port_rate.source = "NCCL's 10 Gb/s for an interface that does not say its speed";
+    }
     if (const auto slot = usual_slot(used)) machine_.nic.pcie = *slot;
   }
 
@@ -152,6 +158,14 @@ class Reader {
           return a.second.first <= b.second.first;  // of equally many the widest, which comes last
         });
     return most == slots.end() ? std::nullopt : std::optional(most->second.second);
+  }
+
+  // NCCL writes 10000 Mb/s where an interface does not say its speed (its socket plugin reads
+  // /sys/class/net/IF/speed); RDMA devices always say theirs.
+  bool is_unknown(int net) const {
+    const auto& port = topology_.node(net).as<topology::Net>();
+    const bool is_interface = port.name.rfind("eth", 0) == 0 || port.name.rfind("en", 0) == 0;
+    return is_interface && !port.gdr && std::abs(port.speed.in_Gbps() - 10) < 1e-6;
   }
 
   const topology::Machine& topology_;

@@ -16,7 +16,7 @@ namespace {
 using core::format_bandwidth;
 
 // name, value, applies when, source
-constexpr double kHealthyShare = 0.85;     // of the price; public tables, see plan_price.h
+constexpr double kHealthyShare = 0.84;     // of the price; see plan_price.h
 constexpr int kMostNodes = 16;             // larger fabrics are shared and tapered (c50, c52)
 constexpr double kMostLatencyShare = 0.1;  // beyond it the price says little about links
 constexpr double kSameRate = 0.1;          // of another algorithm's rate

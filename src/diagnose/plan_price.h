@@ -3,8 +3,9 @@
 //
 // The model is exact about what NCCL would choose and rough about time: at the plateau the public
 // tables of healthy machines reach 86 to 103 % of it (c01, c10, c14, c15, c19, c23, c76 of the
-// field curves), small messages take 1 to 2.5 times as long. So only the plateau is judged, and a
-// loss is an info that names the algorithm whose rate the curve has instead.
+// field curves), a healthy pair of H200 over NVLink 84.8 % (docs/measured/h200-nccl.md); small
+// messages take 1 to 2.5 times as long. So only the plateau is judged, and a loss is an info that
+// names the algorithm whose rate the curve has instead.
 //
 // Worked example (tests/golden/curve): c01, two DGX H100, all_reduce of 16 GiB: 461 GB/s with
 // NVLSTree, measured 471 GB/s, 102 % of it.

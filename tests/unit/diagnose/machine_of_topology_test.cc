@@ -1,5 +1,6 @@
 #include "diagnose/machine_of_topology.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "catalog/machine_figures.h"
@@ -85,6 +86,28 @@ TEST(MachineOfTopology, SlowerDevicesBesideTheNicsChangeNothing) {
   EXPECT_EQ(machine->nics, 8);
   EXPECT_EQ(machine->nic.port_rate.value.in_Gbps(), 400);
   EXPECT_EQ(machine->nic.pcie.name(), "gen5 x16");
+}
+
+// What NCCL writes for an interface whose speed it cannot read is no rate of a NIC.
+TEST(MachineOfTopology, DefaultSpeedOfAnInterfaceIsAssumed) {
+  const auto port = [](const char* name, int speed) {
+    const std::string xml = fmt::format(
+        "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" "
+        "familyid=\"6\" modelid=\"143\">"
+        "<pci busid=\"0000:1b:00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" "
+        "link_width=\"16\"><gpu dev=\"0\" sm=\"90\" rank=\"0\" gdr=\"1\"/></pci>"
+        "<nic><net name=\"{}\" dev=\"0\" speed=\"{}\" port=\"0\" guid=\"0x0\" maxconn=\"65536\" "
+        "gdr=\"0\"/></nic></cpu></system>",
+        name, speed);
+    const auto reading = topology::read_nccl_xml("topo.xml", xml);
+    EXPECT_TRUE(reading.ok());
+    return machine_of(reading->machine, "topo.xml").value();
+  };
+  EXPECT_EQ(port("eth0", 10000).nic.port_rate.basis, core::Basis::kAssumed);
+  EXPECT_EQ(port("eth0", 25000).nic.port_rate.basis, core::Basis::kRead);
+  EXPECT_EQ(port("mlx5_0", 10000).nic.port_rate.basis, core::Basis::kRead);
+  EXPECT_NE(links_of_machine(port("eth0", 10000), 1).between_source.find("assumed: NCCL's 10 Gb/s"),
+            std::string::npos);
 }
 
 TEST(MachineOfTopology, RefusesWhatHasNoGpu) {
