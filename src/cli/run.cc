@@ -4,7 +4,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "cli/host_view.h"
@@ -24,6 +23,7 @@ struct RunOptions {
   bool is_quick = false;
   bool is_acceptance = false;
   std::string contrast = {};
+  core::Bytes largest = {};  // message on GPUs; zero: as measure::walk_gpus has it
 };
 
 struct Message {
@@ -59,6 +59,11 @@ using Clock = std::chrono::steady_clock;
 // What `run` means to take; the rest of it is divided among the messages that are left, and nothing
 // is repeated that would not fit. (On a busy machine even the first measurements take longer.)
 constexpr std::chrono::seconds kBudget{30}, kQuickBudget{10};
+
+core::Duration gpu_links_limit(bool is_quick) {
+  return core::Duration::from_seconds(is_quick ? measure::kGpuLinksQuickSeconds
+                                               : measure::kGpuLinksSeconds);
+}
 
 core::Result<diagnose::WalkStep> walk_one(const topology::HostTopology& host,
                                           const measure::Plan& plan, Clock::time_point deadline) {
@@ -110,13 +115,19 @@ int run(const Shell& shell, const RunOptions& options) {
   }
   const InterruptNotice notice("run");
   const auto progress = [&shell](const std::string& what) { shell.progress("run: " + what); };
-  if (has_gpu) {
-    auto gpus = measure::measure_gpu_links(facts.host, {.is_quick = true}, progress);
+  // Before their links: those are measured in this process, which cannot fork others after that.
+  auto walked = measure::walk_gpus({options.is_quick, options.largest}, progress);
+  if (walked.interrupted_by != 0)
+    return shell.end_progress(), end_interrupted("run", walked.interrupted_by);
+  if (has_gpu || walked.gpus > 0) {
+    auto gpus = measure::measure_gpu_links(
+        facts.host, {.is_quick = true, .limit = gpu_links_limit(options.is_quick)}, progress);
     if (gpus)
       facts.gpus = std::move(*gpus);
     else
       facts.gpus_error = gpus.error();
   }
+  facts.gpu_walk = judge_gpu_walk(std::move(walked));
   // What is measured of GPUs takes its own time before it.
   const Clock::time_point end = Clock::now() + (options.is_quick ? kQuickBudget : kBudget);
   const auto links =
@@ -127,10 +138,8 @@ int run(const Shell& shell, const RunOptions& options) {
   shell.end_progress();
   if (!steps) return shell.fail(steps.error());
   facts.steps = *steps;
-  if (!steps->empty() && steps->back().beside.interrupted_by != 0) {
-    std::fprintf(stderr, "comm-probe: run: interrupted; all ranks were ended\n");
-    return 128 + steps->back().beside.interrupted_by;
-  }
+  if (!steps->empty() && steps->back().beside.interrupted_by != 0)
+    return end_interrupted("run", steps->back().beside.interrupted_by);
   return shell.finish(run_document(facts));
 }
 
@@ -144,10 +153,12 @@ void add_run(CLI::App& root, Shell& shell) {
   auto options = std::make_shared<RunOptions>();
   app->add_flag(
       "--quick", options->is_quick,
-      "fewer sizes and samples, 10 s instead of 30: nothing is repeated beyond that, so only "
-      "a very busy machine takes longer");
+      "fewer sizes and samples, 10 s instead of 30 (with GPUs less than 60 s instead of some "
+      "minutes): nothing is repeated beyond that, so only a very busy machine takes longer");
   app->add_flag("--accept", options->is_acceptance,
                 "a pass/fail list; what is expected is computed for this host");
+  add_bytes(*app, "--largest", options->largest,
+            "largest message on the GPUs (default: 1G, with --quick 64M)");
   app->add_option("--contrast", options->contrast,
                   "what one node of this catalog machine would take for the same messages")
       ->type_name("MACHINE");

@@ -232,11 +232,11 @@ core::KeyValues links_summary(const measure::HostLinks& links) {
   return pairs;
 }
 
-std::string gpu_line(const topology::HostTopology& host) {
-  if (host.gpus() == 0)
+std::string gpu_line(const RunFacts& facts) {
+  if (facts.host.gpus() == 0 && facts.gpu_walk.walk.gpus == 0)
     return "No GPU here: the two ledgers (steps x alpha, bytes / beta) are shown on this machine's "
            "own memory; they read the same on NVLink or InfiniBand, only alpha and beta differ.";
-  return "next: comm-probe bench all_reduce --backend nccl measures collectives over the GPUs.";
+  return "";
 }
 
 // Between the largest all_reduce in the latency ledger and the smallest in the bandwidth ledger.
@@ -310,7 +310,8 @@ void add_text(const RunFacts& facts, core::Document& document) {
                                     facts.contrast->machine + " (computed)"});
     body.emplace_back(contrast_table(facts));
   }
-  body.emplace_back(core::Paragraph{gpu_line(facts.host)});
+  if (const std::string line = gpu_line(facts); !line.empty())
+    body.emplace_back(core::Paragraph{line});
   for (const WalkStep& step : facts.steps) {
     if (!step.beside.ledger) continue;
     document.details.emplace_back(core::Heading{step.name});
@@ -355,6 +356,7 @@ core::Document run_document(const RunFacts& facts) {
       document.body.emplace_back(std::move(why));
   }
   add_text(facts, document);
+  add_gpu_walk(document, facts.gpu_walk, facts.gpus ? &*facts.gpus : nullptr);
   return document;
 }
 

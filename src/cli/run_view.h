@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_gpu_view.h"
 #include "core/document.h"
 #include "diagnose/walk.h"
 #include "measure/link/gpu_links.h"
@@ -33,6 +34,7 @@ struct RunFacts {
   bool is_acceptance = false;
   std::optional<measure::GpuLinks> gpus = {};   // where there are some
   std::optional<core::Error> gpus_error = {};   // why they could not be measured
+  GpuFindings gpu_walk = {};                    // the stages on GPUs, measured or not here
   std::optional<topology::Survey> survey = {};  // with is_acceptance or GPUs, where it can be read
 };
 core::Document run_document(const RunFacts& facts);

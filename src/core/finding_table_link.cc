@@ -44,6 +44,14 @@ constexpr std::array kFindings = {
         "PCIe traffic that is turned at the root complex (ACS), other jobs on the GPUs",
         "`nvidia-smi nvlink -s -i GPU` and `nvidia-smi nvlink -e -i GPU`; `comm-probe topo "
         "check`; repeat on an idle machine"},
+    FindingEntry{
+        "link.no-overlap", Severity::kWarning, Layer::kFramework,
+        "A product of matrices and an all_reduce on two streams of a GPU take turns although "
+        "nothing between them waits: computation hides no communication.",
+        "CUDA_LAUNCH_BLOCKING=1 or CUDA_DEVICE_MAX_CONNECTIONS=1 in the environment (Megatron "
+        "before Hopper wants the latter), a debugger or profiler that serialises kernels, another "
+        "program that fills the GPU.",
+        "Unset them for this job; `comm-probe trace` shows in a profile whether it helped."},
     FindingEntry{"link.one-cpu", Severity::kWarning, Layer::kHardware,
                  "Only one CPU may be used: two processes take turns, and every message costs a "
                  "context switch.",
@@ -82,6 +90,10 @@ constexpr std::array kCaveats = {
                 "Repeated blocks of a measurement differ by more than 20 % (90th against 10th "
                 "percentile).",
                 "Stop other work on the machine, bind frequency and CPUs, measure again."},
+    CaveatEntry{"link.stage-unmeasured",
+                "A stage of `run` on the GPUs failed, or its time was over before it had finished.",
+                "The caveat says why; without --quick a stage has more time. "
+                "`comm-probe bench --backend nccl` and `--backend cuda` run it alone."},
     CaveatEntry{"link.state-changed",
                 "The latency between the two CPUs changed while the links were measured.",
                 "On a virtual machine the hypervisor moves virtual CPUs between cores; measure on "

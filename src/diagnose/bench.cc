@@ -276,6 +276,10 @@ std::string verdict_for(const Run& run, const Priced& priced, bool is_wrong) {
 
 }  // namespace
 
+std::string gap_reason(const Run& run, const Row& row) {
+  return reason_for(run, row, cause_of(run, row));
+}
+
 core::Finding death_finding(const measure::RankDeath& died, std::string summary) {
   core::Finding finding = core::make_finding(died.timed_out     ? "bench.no-progress"
                                              : died.stood_still ? "bench.rank-stopped"

@@ -22,6 +22,8 @@ struct BenchJudgement {
   std::vector<core::Caveat> caveats = {};
 };
 BenchJudgement judge_bench(const measure::Run& run);
+// Why a row with a prediction is further from it than 25 %, as bench.off-prediction says it.
+std::string gap_reason(const measure::Run& run, const measure::Row& row);
 // bench.rank-died or bench.rank-stopped, with its evidence and what to look at next.
 core::Finding death_finding(const measure::RankDeath& died, std::string summary);
 

@@ -76,6 +76,8 @@ struct Plan {
   bool shares_one_gpu = false;
   // An engine that waits for others ends the run where nothing moved for so long.
   core::Duration patience = core::Duration::from_seconds(60);
+  // Engines on GPUs end all ranks (by SIGALRM) after it, whatever moved; zero: no limit.
+  core::Duration limit = {};
   std::string keep = {};  // folder for what the library wrote; empty: a temporary one
 };
 

@@ -116,6 +116,8 @@ Result<std::vector<cuda::Context>> open_all() {
   return contexts;
 }
 
+core::Error no_time_left() { return core::missing_error("no time was left for it"); }
+
 // What fails leaves the rest alone.
 void note(GpuBench& bench, const std::string& part, const Result<bool>& done) {
   if (done) return;
@@ -150,15 +152,19 @@ void measure_gpu(GpuBench& bench, int gpu, Result<IpcPeer>& second_process) {
   if (const auto bound = bench.contexts[static_cast<std::size_t>(gpu)].bind(); !bound)
     return note(bench, fmt::format("GPU {}", gpu), bound);
   const auto part = [gpu](const char* what) { return fmt::format("GPU {}: {}", gpu, what); };
+  const auto in_time = [&bench](const std::string& what, const auto& measure) {
+    note(bench, what, bench.is_over() ? Result<bool>(no_time_left()) : measure());
+  };
   if (bench.plan.with_host) {
-    note(bench, part("copies between host and GPU"), measure_host_copies(bench, gpu));
-    note(bench, part("loads from host memory"), measure_host_loads(bench, gpu));
-    note(bench, part("launches, graphs and events"), measure_launches(bench, gpu));
-    if (gpu == 0) note(bench, "registration of host memory", measure_registration(bench, gpu));
+    in_time(part("copies between host and GPU"), [&] { return measure_host_copies(bench, gpu); });
+    in_time(part("loads from host memory"), [&] { return measure_host_loads(bench, gpu); });
+    in_time(part("launches, graphs and events"), [&] { return measure_launches(bench, gpu); });
+    if (gpu == 0)
+      in_time("registration of host memory", [&] { return measure_registration(bench, gpu); });
     probe_dma_buf(bench, gpu);
   }
   if (!bench.plan.with_peers) return;
-  note(bench, part("copies inside the GPU"), measure_inside(bench, gpu));
+  in_time(part("copies inside the GPU"), [&] { return measure_inside(bench, gpu); });
   if (gpu != 0) return;
   Result<bool> shared = true;
   if (!second_process) shared = second_process.error();
@@ -187,7 +193,8 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   for (const cuda::Context& context : *contexts) found.devices.push_back(describe(context, host));
   for (GpuDevice& device : found.devices) add_use(use, device);
   found.peers = peers_of(*contexts);
-  GpuBench bench{plan, progress, *contexts, *largest, found};
+  const double limit = plan.limit.in_seconds();
+  GpuBench bench{plan, progress, *contexts, *largest, found, limit > 0 ? begin + limit : 0};
   Nearness nearness;
   for (std::size_t gpu = 0; gpu < contexts->size(); ++gpu) {
     move_near(bench, gpu, nearness);
@@ -198,6 +205,8 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   found.took = core::Duration::from_seconds(now_seconds() - begin);
   return found;
 }
+
+bool GpuBench::is_over() const { return end_seconds > 0 && now_seconds() > end_seconds; }
 
 bool has_nvidia_gpu(const topology::HostTopology& host) {
   return std::any_of(host.devices.begin(), host.devices.end(), [](const auto& device) {

@@ -128,6 +128,7 @@ struct GpuPlan {
   core::Bytes largest = core::Bytes::of(std::uint64_t{512} << 20);
   int copies = 16;  // in a row
   int samples = 7;
+  core::Duration limit = {};  // nothing is begun after it; zero: no limit
 };
 
 using Progress = std::function<void(const std::string&)>;

@@ -170,6 +170,9 @@ Result<bool> measure_peers(GpuBench& bench) {
   // Without peer access first: what is enabled stays so.
   for (const bool is_direct : {false, true})
     for (const GpuPeer& peer : bench.found.peers) {
+      if (bench.is_over())
+        return core::missing_error(
+            fmt::format("no time was left from GPU {} -> GPU {} on", peer.from, peer.to));
       bench.progress(fmt::format("GPU {} -> GPU {}", peer.from, peer.to));
       Side& from = sides[static_cast<std::size_t>(peer.from)];
       Side& to = sides[static_cast<std::size_t>(peer.to)];

@@ -14,6 +14,8 @@ struct GpuBench {
   std::vector<cuda::Context>& contexts;  // by device
   core::Bytes largest;                   // what memory allows of plan.largest
   GpuLinks& found;
+  double end_seconds = 0;  // of now_seconds(): nothing is begun after it; 0: no end
+  bool is_over() const;
 };
 
 // Copies between the host and one GPU, pinned and pageable, by size and at the largest.

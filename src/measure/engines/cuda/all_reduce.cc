@@ -6,6 +6,7 @@
 
 #include "core/finding_table.h"
 #include "core/host.h"
+#include "core/host_name.h"
 #include "core/units.h"
 #include "measure/engines/cuda/all_reduce_session.h"
 #include "measure/engines/cuda/kernel_image.h"
@@ -105,8 +106,7 @@ std::vector<Row> rows_of(const AllReduceJob& job) {
 measure::Context context_of(const AllReduceJob& job) {
   measure::Context context;
   context.engine = "cuda";
-  const std::string host =
-      core::Host::real().read("/proc/sys/kernel/hostname").value_or("localhost");
+  const std::string host = core::host_name(core::Host::real());
   for (int rank = 0; rank < job.plan.ranks; ++rank) {
     const ProcessFacts& facts = job.world.facts(job.memory.process_of(rank));
     context.devices.push_back({facts.pid, host, facts.device, facts.bus, facts.name});
@@ -172,7 +172,8 @@ core::Result<Run> run_all_reduce_plan(const Plan& plan, const Progress& progress
   const auto devices = visible_devices();
   if (!devices) return devices.error();
   const int processes = processes_for(plan, devices->count);
-  if (processes > 1 && devices->driver_runs_here)
+  const bool forks = processes > 1 || plan.limit.in_seconds() > 0;
+  if (forks && devices->driver_runs_here)
     return core::missing_error("this process has used the CUDA driver: it cannot fork ranks",
                                "measure it in a process of its own");
   const std::vector<AllReduceStep> steps = steps_of(plan, *sizes_of(plan));
@@ -183,10 +184,13 @@ core::Result<Run> run_all_reduce_plan(const Plan& plan, const Progress& progress
                             plan.shares_one_gpu ? 1 : std::min(devices->count, processes)};
   progress(fmt::format("measuring all_reduce on {} ranks", plan.ranks));
   local::Ended ended;
-  if (processes == 1) {
+  if (!forks) {
     run_all_reduce(job, 0);
   } else {
-    ended = local::run_ranks(processes, [&job](int process) { run_all_reduce(job, process); });
+    ended = local::run_ranks(processes, [&job](int process) {
+      local::end_after(job.plan.limit);
+      run_all_reduce(job, process);
+    });
   }
   if (const auto failure = world->failure()) return *failure;
   Run run = {.plan = plan, .context = context_of(job), .rows = rows_of(job)};

@@ -23,6 +23,7 @@ class AllReduceLauncher {
  public:
   static core::Result<AllReduceLauncher> make(int ranks_here);
 
+  const Stream& stream() const { return stream_; }
   core::Result<bool> launch(const AllReduceWork& work) const;
   // Any kernel with `shape` blocks for each rank.
   core::Result<bool> launch(FunctionHandle kernel, const LaunchShape& shape,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -154,6 +155,10 @@ Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit
     all.watch(standstill);
   }
   return all.ended();
+}
+
+void end_after(core::Duration limit) {
+  if (limit.in_seconds() > 0) ::alarm(static_cast<unsigned>(std::ceil(limit.in_seconds())));
 }
 
 }  // namespace comm_probe::measure::local

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/quantity.h"
 #include "measure/engines/local/standstill.h"
 
 namespace comm_probe::measure::local {
@@ -41,5 +42,8 @@ enum class Binding { kOneCpu, kNone };
 // Runs `body(rank)` in a process of its own for every rank and returns when all have ended.
 Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit = {},
                 Binding binding = Binding::kOneCpu);
+
+// Ends the calling process by SIGALRM when `limit` is over; zero: never.
+void end_after(core::Duration limit);
 
 }  // namespace comm_probe::measure::local

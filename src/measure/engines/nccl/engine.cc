@@ -89,6 +89,7 @@ Plan for_one_gpu(Plan plan) {
 }
 
 void be_process(const Start& start, int child) {
+  local::end_after(start.plan.limit);
   const Launched& launched = start.layout.launched;
   Assignment assignment = {start.plan,    start.amounts, start.layout,
                            start.library, start.capture, start.board};

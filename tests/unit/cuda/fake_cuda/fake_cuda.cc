@@ -1,6 +1,11 @@
 // Answers like the library of the CUDA driver, on host memory: every call is done at once, kernels
 // are known by name. FAKE_CUDA_DEVICES GPUs (2), of which any two reach each other unless
 // FAKE_CUDA_NO_PEERS is set; FAKE_CUDA_FAIL names a function that fails with error 999.
+//
+// FAKE_CUDA_TIMED: streams take time, by a clock that only they move: FAKE_CUDA_GEMM_MS (1) for a
+// product, 0.25 ms for an all_reduce kernel, what fake_cuda_busy says for anything else. What two
+// streams do at the same time takes as long as the longer, unless FAKE_CUDA_ONE_QUEUE is set.
+// FAKE_CUDA_WRONG: one element of every product is wrong.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -11,12 +16,16 @@
 #include <string>
 
 #include "measure/engines/cuda/driver_abi.h"
+#include "measure/engines/cuda/gemm_shape.h"
 
 namespace {
 
 using namespace comm_probe::measure::cuda;
 
+bool is_timed() { return std::getenv("FAKE_CUDA_TIMED") != nullptr; }
+double timed_now = 0;
 double now_ms() {
+  if (is_timed()) return timed_now;
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -31,7 +40,18 @@ bool fails(const char* name) {
 }
 template <class T>
 T* opaque() {
-  return reinterpret_cast<T*>(std::malloc(16));
+  return reinterpret_cast<T*>(std::calloc(1, 16));
+}
+
+// When everything on a stream is done.
+double& time_of(void* stream) {
+  static double queue = 0;  // the only one, and the default stream
+  if (stream == nullptr || std::getenv("FAKE_CUDA_ONE_QUEUE") != nullptr) return queue;
+  return *static_cast<double*>(stream);
+}
+double milliseconds(const char* name, double otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atof(text);
 }
 void* memory(Address address) { return reinterpret_cast<void*>(address); }
 template <class T>
@@ -44,6 +64,14 @@ void run(const std::string& kernel, void** parameters) {
     std::memcpy(memory(parameter<Address>(parameters, 0)),
                 memory(parameter<Address>(parameters, 1)),
                 parameter<std::uint64_t>(parameters, 2) * 16);
+  if (kernel == "gemm") {
+    auto* product = static_cast<float*>(memory(parameter<Address>(parameters, 2)));
+    const auto size = parameter<std::uint32_t>(parameters, 3);
+    for (std::uint32_t i = 0; i < size && product[0] == 0; ++i)
+      for (std::uint32_t j = i == 0 ? 1 : 0; j < size; ++j)
+        product[std::size_t{i} * size + j] = gemm_c(size, i, j);
+    product[0] = std::getenv("FAKE_CUDA_WRONG") != nullptr ? -1 : gemm_c(size, 0, 0);
+  }
   if (kernel == "chase")
     *static_cast<std::uint64_t*>(memory(parameter<Address>(parameters, 3))) =
         parameter<std::uint64_t>(parameters, 2) * 600;
@@ -58,9 +86,18 @@ void run(const std::string& kernel, void** parameters) {
 #define MAY_FAIL(name) \
   if (fails(name)) return 999
 
+extern "C" void fake_cuda_busy(void* stream, double ms) {
+  if (!is_timed()) return;
+  double& done = time_of(stream);
+  done = std::max(done, now_ms()) + ms;
+}
+
+static bool is_initialised = false;
+
 FAKE(cuInit, unsigned) {
   MAY_FAIL("cuInit");
-  return devices() > 0 ? 0 : 100;
+  is_initialised = devices() > 0;
+  return is_initialised ? 0 : 100;
 }
 FAKE(cuDriverGetVersion, int* version) { return *version = 13000, 0; }
 FAKE(cuGetErrorName, int code, const char** text) {
@@ -71,7 +108,10 @@ FAKE(cuGetErrorString, int code, const char** text) {
   *text = code == 100 ? "no CUDA-capable device is detected" : "unknown error";
   return 0;
 }
-FAKE(cuDeviceGetCount, int* count) { return *count = devices(), 0; }
+FAKE(cuDeviceGetCount, int* count) {
+  if (!is_initialised) return 3;  // CUDA_ERROR_NOT_INITIALIZED
+  return *count = devices(), 0;
+}
 FAKE(cuDeviceGet, int* device, int ordinal) { return *device = ordinal, 0; }
 FAKE(cuDeviceGetName, char* name, int length, int) {
   return std::snprintf(name, static_cast<std::size_t>(length), "NVIDIA H200"), 0;
@@ -149,16 +189,26 @@ FAKE(cuIpcOpenMemHandle_v2, Address* address, IpcHandle, unsigned) {
 FAKE(cuIpcCloseMemHandle, Address) { return 0; }
 FAKE(cuStreamCreate, StreamHandle* it, unsigned) { return *it = opaque<StreamTag>(), 0; }
 FAKE(cuStreamDestroy_v2, StreamHandle it) { return std::free(it), 0; }
-FAKE(cuStreamSynchronize, StreamHandle) { return 0; }
+FAKE(cuStreamSynchronize, StreamHandle it) {
+  if (is_timed()) timed_now = std::max(timed_now, time_of(it));
+  return 0;
+}
 FAKE(cuStreamQuery, StreamHandle) { return 0; }
-FAKE(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned) { return 0; }
+FAKE(cuStreamWaitEvent, StreamHandle it, EventHandle event, unsigned) {
+  double& done = time_of(it);
+  if (is_timed()) done = std::max(done, *reinterpret_cast<double*>(event));
+  return 0;
+}
 FAKE(cuEventCreate, EventHandle* it, unsigned) { return *it = opaque<EventTag>(), 0; }
 FAKE(cuEventDestroy_v2, EventHandle it) { return std::free(it), 0; }
-FAKE(cuEventRecord, EventHandle it, StreamHandle) {
-  const double now = now_ms();
+FAKE(cuEventRecord, EventHandle it, StreamHandle stream) {
+  const double now = is_timed() ? std::max(now_ms(), time_of(stream)) : now_ms();
   return std::memcpy(static_cast<void*>(it), &now, sizeof now), 0;
 }
-FAKE(cuEventSynchronize, EventHandle) { return 0; }
+FAKE(cuEventSynchronize, EventHandle it) {
+  if (is_timed()) timed_now = std::max(timed_now, *reinterpret_cast<double*>(it));
+  return 0;
+}
 FAKE(cuEventElapsedTime, float* ms, EventHandle begin, EventHandle end) {
   double from = 0, to = 0;
   std::memcpy(&from, static_cast<void*>(begin), sizeof from);
@@ -173,8 +223,11 @@ FAKE(cuModuleGetFunction, FunctionHandle* function, ModuleHandle, const char* na
   return *function = reinterpret_cast<FunctionHandle>(const_cast<char*>(known)), 0;
 }
 FAKE(cuLaunchKernel, FunctionHandle function, unsigned, unsigned, unsigned, unsigned, unsigned,
-     unsigned, unsigned, StreamHandle, void** parameters, void**) {
-  return run(reinterpret_cast<const char*>(function), parameters), 0;
+     unsigned, unsigned, StreamHandle stream, void** parameters, void**) {
+  const std::string kernel = reinterpret_cast<const char*>(function);
+  if (kernel == "gemm") fake_cuda_busy(stream, milliseconds("FAKE_CUDA_GEMM_MS", 1));
+  if (kernel.rfind("all_reduce_", 0) == 0) fake_cuda_busy(stream, 0.25);
+  return run(kernel, parameters), 0;
 }
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, FunctionHandle, int, std::size_t) {
   return *blocks = 1, 0;

@@ -6,6 +6,9 @@
 //                   die:1:3    ... is killed in it;  wrong:1:3  ... gets one wrong element
 //                   refuse:0:0 ncclCommInitRank of rank 0 fails
 //   FAKE_NCCL_TOPO=FILE        what is left as NCCL_TOPO_DUMP_FILE
+//   FAKE_NCCL_CALL_MS=0.4      an all_reduce keeps its stream busy for so long
+//                              (unit/cuda/fake_cuda with FAKE_CUDA_TIMED)
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -243,6 +246,14 @@ int collective(Op op) {
   return add(std::move(op));
 }
 
+void keep_busy(void* stream) {
+  const char* ms = std::getenv("FAKE_NCCL_CALL_MS");
+  void* cuda = ms == nullptr ? nullptr : ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (cuda == nullptr) return;
+  const auto busy = reinterpret_cast<void (*)(void*, double)>(::dlsym(cuda, "fake_cuda_busy"));
+  if (busy != nullptr) busy(stream, std::atof(ms));
+}
+
 char* at(const void* address) { return static_cast<char*>(const_cast<void*>(address)); }
 
 }  // namespace
@@ -295,7 +306,8 @@ FAKE int ncclGroupEnd() {
 }
 
 FAKE int ncclAllReduce(const void* send, void* recv, std::size_t n, int type, int op, void* comm,
-                       void*) {
+                       void* stream) {
+  keep_busy(stream);
   return collective(
       {Kind::kAllReduce, static_cast<Comm*>(comm), at(send), at(recv), n, element_of(type), op});
 }
