@@ -131,7 +131,9 @@ core::Result<RoutedRun> run_routed(const RoutedPlan& plan, const Progress& progr
   if (const auto possible = check_routed(plan); !possible) return possible.error();
   auto team = Team::join();
   if (!team) return team.error();
-  Watchdog watchdog({team->rank(), plan.patience}, [&] { team->calls().abort(3); });
+  Watchdog watchdog(plan.patience);
+  watchdog.join(team->rank());
+  const EndOnLoss ends_all(watchdog, [&] { team->calls().abort(3); });
   const RoutedCases cases = cases_of(plan);
   const SlotBytes bytes = slot_bytes(cases, team->rank());
   auto send = buffers(bytes.send), receive = buffers(bytes.receive);

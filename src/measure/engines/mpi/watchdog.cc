@@ -165,4 +165,18 @@ std::optional<RankDeath> Watchdog::look(Waiting& waiting) {
   return late();
 }
 
+EndOnLoss::EndOnLoss(Watchdog& watchdog, std::function<void()> end_all)
+    : watchdog_(watchdog), thread_([&watchdog, end_all = std::move(end_all)] {
+        const auto death = watchdog.wait();
+        if (!death) return;
+        fmt::print(stderr, "comm-probe: bench: {}\n", death->sentence);
+        end_all();
+      }) {}
+
+EndOnLoss::~EndOnLoss() {
+  watchdog_.end_watch();
+  watchdog_.finish();
+  thread_.join();
+}
+
 }  // namespace comm_probe::measure::mpi

@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "measure/measure.h"
@@ -61,6 +63,20 @@ class Watchdog {
   int rank_ = -1;             // not joined, or not to be watched any more
   std::vector<pid_t> processes_ = {};
   std::string what_ = {};
+};
+
+// For a run that keeps nothing: while one lives, a rank that is lost is one line on stderr, and
+// `end_all` is called.
+class EndOnLoss {
+ public:
+  EndOnLoss(Watchdog& watchdog, std::function<void()> end_all);
+  ~EndOnLoss();
+  EndOnLoss(const EndOnLoss&) = delete;
+  EndOnLoss& operator=(const EndOnLoss&) = delete;
+
+ private:
+  Watchdog& watchdog_;
+  std::thread thread_;
 };
 
 }  // namespace comm_probe::measure::mpi
