@@ -13,7 +13,7 @@ namespace {
 class OwnTemporaryFolder {
  public:
   OwnTemporaryFolder() {
-    std::string path = std::filesystem::temp_directory_path() / "comm-probe-test-XXXXXX";
+    std::string path = std::filesystem::temp_directory_path() / "own-test-XXXXXX";
     if (::mkdtemp(path.data()) == nullptr) std::abort();
     path_ = path + "/";
     ::setenv("TEST_TMPDIR", path_.c_str(), 1);

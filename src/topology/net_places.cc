@@ -132,7 +132,8 @@ std::map<std::string, std::string> labels_of(const std::set<std::string>& names)
 bool needs_place(const PortCounters& port) { return port.host.empty() && port.lid == 0; }
 
 std::string folder_of(const std::string& name) {
-  return name.substr(0, std::min(name.rfind('/'), name.size()));
+  const std::size_t slash = name.rfind('/');
+  return slash == name.npos ? "" : name.substr(0, slash);
 }
 
 struct Shown {

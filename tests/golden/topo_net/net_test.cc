@@ -152,7 +152,9 @@ TEST(TopoNet, TwoTextsWithoutAMachine) {
   const fs::path after = place() / "after.txt";
   write(before, "1795575200\n" + fmt::format(fmt::runtime(kPerfquery), 1000));
   write(after, "1795575201\n" + fmt::format(fmt::runtime(kPerfquery), 6'250'001'000));
-  const json document = checked({before.string(), after.string()}, 0);
+  // data alone: nothing was checked, which is no "nothing wrong"
+  const json document = checked({before.string(), after.string()}, 5);
+  EXPECT_EQ(document.at("caveats").at(0).at("id"), "topo.counters-unknown");
   const json& port = document.at("result").at("net").at("change").at("ports").at(0);
   EXPECT_EQ(port.at("name"), "LID 6 port 1");
   EXPECT_EQ(port.at("sent_GBps"), 25);  // 6.25e9 x 4 B in 1 s
