@@ -65,7 +65,7 @@ export function heatMap(document: Fields): Child {
   if (heat === null) return null;
   const canvas = h("canvas", { class: "heat", role: "img", "aria-label": "pairs of token and expert, from rank to rank" });
   const count = heat.values.length;
-  canvas.style.width = canvas.style.maxWidth = `${Math.max(1, Math.round(SIZE / count)) * count}px`;
+  canvas.style.maxWidth = `${Math.max(1, Math.round(SIZE / count)) * count}px`;
   draw(canvas, heat);
   onTheme(() => draw(canvas, heat));
   tipOver(canvas, event => {
