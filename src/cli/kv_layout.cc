@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "catalog/catalog.h"
 #include "cli/kv_request.h"
+#include "core/number.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -35,10 +34,11 @@ core::Result<bool> take(Layout& layout, const std::string& word) {
         core::unknown_word(
             "key", key, std::vector<std::string_view>{"tokens", "tp", "block", "dtype", "merge"}));
   constexpr int kMost = 1 << 24;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *target);
-  if (error != std::errc() || end != value.data() + value.size() || *target < 1 || *target > kMost)
+  const auto number = core::whole_number<int>(value);
+  if (!number || *number < 1 || *number > kMost)
     return input_error(
         fmt::format("--kv-layout: {}={} is no number from 1 to {}", key, value, kMost));
+  *target = *number;
   return true;
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -11,6 +10,7 @@
 #include "core/finding_table.h"
 #include "core/host.h"
 #include "core/input.h"
+#include "core/number.h"
 #include "core/spelling.h"
 
 namespace comm_probe::cli {
@@ -171,10 +171,8 @@ void add_nccl_env(CLI::App& nccl, Shell& shell) {
   app->add_option("--pid", options->process_text, "the environment of a running process")
       ->type_name("PID")
       ->check([options](const std::string& text) -> std::string {
-        const auto [end, error] =
-            std::from_chars(text.data(), text.data() + text.size(), options->process);
-        const bool is_whole = error == std::errc() && end == text.data() + text.size();
-        return is_whole && options->process > 0
+        options->process = core::whole_number<int>(text).value_or(0);
+        return options->process > 0
                    ? ""
                    : fmt::format("'{}' is no process number, expected one like 4711", text);
       })

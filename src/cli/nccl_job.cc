@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "core/input.h"
+#include "core/number.h"
 #include "nccl/direct_talk.h"
 #include "topology/job_machine.h"
 
@@ -25,10 +24,8 @@ constexpr int kMostRanks = 524288;
 constexpr topology::NcclVersion kNvlinkBetweenHosts = {2, 21, 0};
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = core::whole_number<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "core/number.h"
 #include "core/units.h"
 #include "model/moe/skew.h"
 #include "serving/readers/routing_file.h"
@@ -16,15 +15,14 @@ using core::input_error;
 constexpr std::string_view kZipf = "zipf:";
 
 core::Result<double> parse_skew(const std::string& text) {
-  double skew = 0;
-  const char* begin = text.data() + std::min(kZipf.size(), text.size());
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), skew);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (!text.starts_with(kZipf) || !is_number || !(skew >= 0 && skew <= model::kMostSkew))
+  const auto skew = text.starts_with(kZipf)
+                        ? core::whole_number<double>(std::string_view(text).substr(kZipf.size()))
+                        : std::nullopt;
+  if (!skew || !(*skew >= 0 && *skew <= model::kMostSkew))
     return input_error(
         fmt::format("'{}' is no skew", text),
         fmt::format("expected zipf:S with S from 0 (all experts alike) to {}", model::kMostSkew));
-  return skew;
+  return *skew;
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli/calc_request.h"
 #include "cli/ledger_view.h"
 #include "cli/subcommands.h"
+#include "core/number.h"
 #include "core/units.h"
 
 namespace comm_probe::cli {
@@ -26,21 +25,13 @@ struct SimFlags {
   std::vector<std::string> late = {};
 };
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number found = {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return found;
-}
-
 core::Result<model::SlowLink> slow_link_of(const std::string& text) {
   const std::size_t first = text.find(':'), last = text.rfind(':');
   if (first != last) {
     const std::string other = text.substr(first + 1, last - first - 1);
-    const auto a = number<int>(text.substr(0, first));
-    const auto b = other == "*" ? model::kAnyRank : number<int>(other);
-    const auto factor = number<double>(text.substr(last + 1));
+    const auto a = core::whole_number<int>(text.substr(0, first));
+    const auto b = other == "*" ? model::kAnyRank : core::whole_number<int>(other);
+    const auto factor = core::whole_number<double>(text.substr(last + 1));
     if (a && b && (*b >= 0 || other == "*") && factor) return model::SlowLink{*a, *b, *factor};
   }
   return input_error(
@@ -51,7 +42,7 @@ core::Result<model::SlowLink> slow_link_of(const std::string& text) {
 core::Result<sim::LateRank> late_rank_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon != std::string::npos) {
-    const auto rank = number<int>(text.substr(0, colon));
+    const auto rank = core::whole_number<int>(text.substr(0, colon));
     auto by = core::parse_duration(text.substr(colon + 1));
     if (!by) return by.error();
     if (rank) return sim::LateRank{*rank, *by};

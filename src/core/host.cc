@@ -12,18 +12,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/number.h"
+
 namespace comm_probe::core {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kLargestFile = 1 << 20;
-
-std::optional<std::int64_t> to_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string without_end(std::string content) {
   while (!content.empty() && (content.back() == '\n' || content.back() == '\0')) content.pop_back();
@@ -101,7 +96,7 @@ std::optional<std::string> Host::read(const std::string& path) const {
 
 std::optional<std::int64_t> Host::read_integer(const std::string& path) const {
   const std::optional<std::string> text = read(path);
-  return text ? to_integer(*text) : std::nullopt;
+  return text ? whole_number<std::int64_t>(*text) : std::nullopt;
 }
 
 std::vector<std::string> Host::list(const std::string& path) const {
@@ -179,8 +174,9 @@ std::optional<std::vector<int>> parse_cpu_list(const std::string& text) {
     const std::string_view item = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), item.size() + 1));
     const std::size_t dash = item.find('-');
-    const auto first = to_integer(item.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : to_integer(item.substr(dash + 1));
+    const auto first = whole_number<std::int64_t>(item.substr(0, dash));
+    const auto last =
+        dash == std::string_view::npos ? first : whole_number<std::int64_t>(item.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= kMost) return std::nullopt;
     for (std::int64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));
     if (cpus.size() > static_cast<std::size_t>(kMost)) return std::nullopt;

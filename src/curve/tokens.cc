@@ -1,7 +1,8 @@
 #include "curve/tokens.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "core/number.h"
 
 namespace comm_probe::curve {
 namespace {
@@ -49,11 +50,8 @@ std::optional<double> parse_decimal(std::string_view word) {
     return std::nullopt;
   if (word.size() <= 15 && is_digit(word.front()))
     if (const auto plain = parse_plain(word)) return plain;
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
+  const auto value = core::whole_number<double>(word);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_whole(std::string_view word) {
@@ -67,12 +65,7 @@ std::optional<std::uint64_t> parse_whole(std::string_view word) {
   return value;
 }
 
-std::optional<int> parse_small(std::string_view word) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
-}
+std::optional<int> parse_small(std::string_view word) { return core::whole_number<int>(word); }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
+
+#include "core/number.h"
 
 namespace comm_probe::topology {
 namespace {
-
-std::optional<unsigned> hex_number(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // The functions that a GPU or NIC is reached by, and these themselves.
 std::set<std::string> ways_to_devices(const HostFacts& facts) {
@@ -113,7 +107,7 @@ std::string normal_bus_id(std::string_view text) {
       text.substr(second + 1, dot - second - 1), text.substr(dot + 1)};
   constexpr std::array<unsigned, 4> kMost = {0xffffffff, 0xff, 0x1f, 7};
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto number = hex_number(texts[i]);
+    const auto number = core::whole_number<unsigned>(texts[i], 16);
     if (!number || *number > kMost[i]) return {};
     parts[i] = *number;
   }

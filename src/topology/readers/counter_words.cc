@@ -3,6 +3,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "core/number.h"
 #include "topology/readers/counter_text.h"
 #include "topology/readers/matrix_words.h"
 
@@ -121,10 +122,7 @@ std::string host_of_prompt(std::string_view text) {
 }
 
 std::optional<std::uint64_t> counter_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return core::whole_number<std::uint64_t>(text);
 }
 
 bool is_queue_counter(std::string_view name) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "core/number.h"
+
 namespace comm_probe::topology {
 
 core::Evidence SourceLine::evidence() const {
@@ -23,11 +25,8 @@ std::optional<std::string> value_of(std::string_view line, std::string_view name
 }
 
 std::optional<int> small_number(std::string_view text, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
-    return std::nullopt;
-  return value;
+  const auto value = core::whole_number<int>(text);
+  return value && *value >= 0 && *value <= most ? value : std::nullopt;
 }
 
 std::optional<double> leading_number(std::string_view text) {

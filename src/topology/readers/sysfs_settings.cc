@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
+#include "core/number.h"
 #include "topology/readers/sysfs.h"
 
 namespace comm_probe::topology {
@@ -67,10 +67,8 @@ MaybeFact<LockedMemory> read_locked_memory(const core::Host& host) {
     std::string soft;
     words >> soft;
     if (soft == "unlimited") return Fact<LockedMemory>{std::nullopt, {path, number, line}};
-    std::uint64_t bytes = 0;
-    const auto [end, error] = std::from_chars(soft.data(), soft.data() + soft.size(), bytes);
-    if (error == std::errc() && end == soft.data() + soft.size())
-      return Fact<LockedMemory>{core::Bytes::of(bytes), {path, number, line}};
+    if (const auto bytes = core::whole_number<std::uint64_t>(soft))
+      return Fact<LockedMemory>{core::Bytes::of(*bytes), {path, number, line}};
   }
   return std::nullopt;
 }
@@ -91,10 +89,9 @@ MaybeFact<bool> read_container(const core::Host& host) {
 MaybeFact<int> read_gid_index(const core::Host& host) {
   const auto text = host.environment("NCCL_IB_GID_INDEX");
   if (!text) return std::nullopt;
-  int index = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), index);
-  if (error != std::errc() || end != text->data() + text->size()) return std::nullopt;
-  return Fact<int>{index, {"environment", {}, "NCCL_IB_GID_INDEX=" + *text}};
+  const auto index = core::whole_number<int>(*text);
+  if (!index) return std::nullopt;
+  return Fact<int>{*index, {"environment", {}, "NCCL_IB_GID_INDEX=" + *text}};
 }
 
 }  // namespace

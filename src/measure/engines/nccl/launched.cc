@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "core/number.h"
 
 namespace comm_probe::measure::nccl {
 namespace {
@@ -32,10 +33,8 @@ constexpr int kPorts = 20000;
 std::optional<int> number(const core::Host& host, const char* name) {
   const auto text = host.environment(name);
   if (!text) return std::nullopt;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = core::whole_number<int>(*text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // The same in all processes of one job, another one in most other jobs.
