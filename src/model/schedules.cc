@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/algorithm_table.h"
 #include "model/algorithms.h"
 
 namespace comm_probe::model {
@@ -195,14 +196,10 @@ void bruck_all_gather(const Game& game) {
     game.ranks.shift({have, game.n}, game.share() * std::min(have, game.n - have));
 }
 
-struct Entry {
-  Op op;
-  Algorithm algorithm;
-  void (*play)(const Game&);
-};
+using Play = void (*)(const Game&);
 using O = Op;
 using A = Algorithm;
-constexpr Entry kEntries[] = {
+constexpr AlgorithmEntry<Play> kEntries[] = {
     {O::kAllReduce, A::kRing, ring_twice},
     {O::kAllReduce, A::kTree, tree_up_and_down},
     {O::kAllReduce, A::kRecursiveDoubling, doubling_all_reduce},
@@ -230,37 +227,25 @@ constexpr Entry kEntries[] = {
     {O::kSendRecv, A::kDirect, direct_send_recv},
 };
 
-core::Result<const Entry*> entry_of(Op op, Algorithm algorithm) {
-  std::string known;
-  for (const Entry& entry : kEntries) {
-    if (entry.op != op) continue;
-    if (entry.algorithm == algorithm) return &entry;
-    known += (known.empty() ? "" : ", ") + std::string(algorithm_name(entry.algorithm));
-  }
-  return core::input_error(
-      fmt::format("{} by {} cannot be played", op_name(op), algorithm_name(algorithm)),
-      fmt::format("what can: {}", known));
-}
+constexpr AlgorithmTable<Play> kTable = {kEntries};
 
 }  // namespace
 
-std::vector<Algorithm> playable(Op op) {
-  std::vector<Algorithm> found;
-  for (const Entry& entry : kEntries)
-    if (entry.op == op) found.push_back(entry.algorithm);
-  return found;
-}
+std::vector<Algorithm> playable(Op op) { return kTable.of(op); }
 
 core::Result<bool> play(const Collective& collective, const Played& how, const Network& network,
                         Recurrence& ranks) {
-  const auto entry = entry_of(collective.op, how.algorithm);
-  if (!entry) return entry.error();
+  const Play play = kTable.find(collective.op, how.algorithm);
+  if (play == nullptr)
+    return core::input_error(fmt::format("{} by {} cannot be played", op_name(collective.op),
+                                         algorithm_name(how.algorithm)),
+                             fmt::format("what can: {}", kTable.names_of(collective.op)));
   // what the algorithm cannot serve is refused in the closed form's own words
   const auto parts = find_recipe(collective.op, how.algorithm)->build(network.placement());
   if (!parts) return parts.error();
   if (collective.ranks < 2) return true;
   const Placement& at = network.placement();
-  (*entry)->play({ranks, collective.bytes, how.chunk, at.ranks, at.ranks_per_node, at.nodes});
+  play({ranks, collective.bytes, how.chunk, at.ranks, at.ranks_per_node, at.nodes});
   return true;
 }
 

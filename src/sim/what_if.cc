@@ -46,12 +46,11 @@ core::Result<bool> check(const WhatIf& what) {
 Floors floors_of(const model::Collective& of, const Network& network) {
   Floors floors;
   if (of.ranks < 2) return floors;
-  core::Bandwidth all = {}, slowest = network.fastest_of(0), best = {};
+  core::Bandwidth all = {}, slowest = network.fastest_of(0);
   for (int rank = 0; rank < of.ranks; ++rank) {
     const core::Bandwidth rate = network.fastest_of(rank);
     all = all + rate;
     slowest = std::min(slowest, rate);
-    best = std::max(best, rate);
   }
   const Bytes others = of.bytes * (static_cast<double>(of.ranks - 1) / of.ranks);
   switch (of.op) {

@@ -8,6 +8,7 @@
 //   latency    what a rank knows reaches one other rank at least: the smallest alpha, once.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include "measure/engines/local/algorithms.h"
 
-#include "measure/algorithm_table.h"
+#include "measure/engine_algorithms.h"
 
 namespace comm_probe::measure::local {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 using model::Algorithm;
 using model::Op;
 
-constexpr AlgorithmEntry<AlgorithmFunction> kEntries[] = {
+constexpr model::AlgorithmEntry<AlgorithmFunction> kEntries[] = {
     {Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
     {Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
     {Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
@@ -28,7 +28,7 @@ constexpr AlgorithmEntry<AlgorithmFunction> kEntries[] = {
     {Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
     {Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
 };
-constexpr AlgorithmTable<AlgorithmFunction> kTable = {"local", "", kEntries};
+constexpr EngineAlgorithms<AlgorithmFunction> kTable = {{kEntries}, "local", ""};
 
 }  // namespace
 

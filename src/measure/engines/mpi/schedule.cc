@@ -1,6 +1,6 @@
 #include "measure/engines/mpi/schedule.h"
 
-#include "measure/algorithm_table.h"
+#include "measure/engine_algorithms.h"
 #include "measure/engines/mpi/schedule_builder.h"
 
 namespace comm_probe::measure::mpi {
@@ -9,7 +9,7 @@ namespace {
 using model::Algorithm;
 using model::Op;
 
-constexpr AlgorithmEntry<Builder> kEntries[] = {
+constexpr model::AlgorithmEntry<Builder> kEntries[] = {
     {Op::kAllReduce, Algorithm::kRing, ring_all_reduce},
     {Op::kAllReduce, Algorithm::kTree, tree_all_reduce},
     {Op::kAllReduce, Algorithm::kDoubleTree, double_tree_all_reduce},
@@ -29,8 +29,8 @@ constexpr AlgorithmEntry<Builder> kEntries[] = {
     {Op::kAllToAll, Algorithm::kDirect, direct_all_to_all},
     {Op::kSendRecv, Algorithm::kDirect, direct_send_recv},
 };
-constexpr AlgorithmTable<Builder> kTable = {"mpi", "; without --algo the library chooses",
-                                            kEntries};
+constexpr EngineAlgorithms<Builder> kTable = {
+    {kEntries}, "mpi", "; without --algo the library chooses"};
 
 }  // namespace
 
