@@ -5,14 +5,16 @@
 #
 #   first  what one GPU or more must show, some three minutes: run --quick (timed), run, the probe under settings that
 #          take its overlap away, link, NCCL against plan, our all_reduce, the tests of the kernels (TEST_HW=file)
-#   all    `first`, and what needs several GPUs: every collective from 8 B to 8 GiB, our all_reduce captured in a graph
-#          beside NCCL, all_to_all
+#   all    `first`, and what needs several GPUs: every collective from 8 B to 8 GiB, NCCL beside a plain loop and
+#          PyTorch, small all_reduces every way there is, routed all_to_alls, the page of `run`
 #   lab    six hangs and four slow jobs of real NCCL, diagnosed
 #
-# Every step has a time limit and leaves FOLDER/NAME.txt; one line each says NAME, its status and its seconds. Nothing is
-# judged here. NCCL is found as `bench --backend nccl` finds it; NVLink multicast stays off.
+# ONLY=REGEX takes the steps whose names match. Every step has a time limit and leaves FOLDER/NAME.txt; one line each
+# says NAME, its status and its seconds. Nothing is judged here. NCCL is found as `bench --backend nccl` finds it; NVLink
+# multicast stays off.
 set -u
 program=$(realpath "$1") || exit 2
+beside=$(realpath "$(dirname "$0")/../bench/gpu") || exit 2
 mkdir -p "$2" && cd "$2" || exit 2
 what=${3:-first}
 export NCCL_NVLS_ENABLE=0
@@ -26,6 +28,7 @@ gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
 step() {
   local limit=$1 name=$2 begin=$EPOCHREALTIME status=0
   shift 2
+  [[ $name =~ ${ONLY:-.} ]] || return 0
   timeout -k 5 "$limit" "$@" > "$name.txt" 2> "$name.err" || status=$?
   [ -s "$name.err" ] || rm -f "$name.err"
   awk -v n="$name" -v s="$status" -v a="$begin" -v b="$EPOCHREALTIME" \
@@ -52,7 +55,7 @@ first() {
   probe 60 cuda-one-shot bench all_reduce --backend cuda --algo one-shot -b 8K -e 256K -G 10 -n 100
   probe 60 cuda-two-shot bench all_reduce --backend cuda --algo two-shot -b 8K -e 8M -G 10 -n 50
   [ -z "${TEST_HW:-}" ] || step 60 hw "$TEST_HW"
-  probe 400 run run --json
+  probe 400 run run --json --html run.html
 }
 
 several() {
@@ -67,9 +70,9 @@ several() {
   probe 120 nccl-graph bench all_reduce --backend nccl -b 1K -e 8M -f 2 -G 20
   probe 120 nccl-window bench all_reduce --backend nccl -b 1K -e 8M -f 2 -R 2 --keep nccl-window-log
   tar -czf nccl-window-log.tgz nccl-window-log 2>/dev/null && rm -rf nccl-window-log
-  for algo in one-shot two-shot ring; do
-    probe 120 "cuda-$algo-graph" bench all_reduce --backend cuda --algo "$algo" -b 1K -e 8M -f 2 -G 20 -n 50
-  done
+  step 400 nccl-peers python3 "$beside/nccl_peers.py" "$program" 2
+  step 300 decode-peers python3 "$beside/decode_peers.py" "$program" 2
+  step 200 moe-routing bash "$beside/moe_routing.sh" "$program"
   probe 120 accept run --quick --accept
 }
 

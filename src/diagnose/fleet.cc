@@ -192,8 +192,8 @@ std::string alone_text(const AloneByNode& alone, const std::set<std::string>& no
 
 // Most pairs are slow, so that the median is; what is left to explain it is said, and what would
 // tell the explanations apart.
-void say_levels(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
-  const auto levels = levels_of(graph);
+void say_levels(const PairGraph& graph, const AloneByNode& alone,
+                const std::optional<PairLevels>& levels, Judgement& out) {
   if (!levels) return;
   const std::string two = fmt::format(
       "{}: {} of {} pairs reach {}, the other{} {}", graph.group, levels->slow.size(),
@@ -205,8 +205,7 @@ void say_levels(const PairGraph& graph, const AloneByNode& alone, Judgement& out
     finding.severity = core::Severity::kInfo;
     finding.summary += fmt::format(
         "; pairs are fast inside of {} groups of nodes ({} | {}{}) and slow between them: the "
-        "paths "
-        "between the groups are narrower, as built or by a fault",
+        "paths between the groups are narrower, as built or by a fault",
         levels->groups.size(), and_list(levels->groups[0]), and_list(levels->groups[1]),
         levels->groups.size() > 2 ? " | ..." : "");
     finding.next = {"the uplinks between these groups: their number, rate and counters",
@@ -239,11 +238,17 @@ void say_levels(const PairGraph& graph, const AloneByNode& alone, Judgement& out
 void judge_graph(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
   if (std::none_of(graph.edges.begin(), graph.edges.end(),
                    [](const auto& edge) { return edge.second.is_slow; }))
-    return say_levels(graph, alone, out);
-  std::set<std::string> nodes;
+    return say_levels(graph, alone, levels_of(graph), out);
+  std::set<std::string> nodes, apart;
   for (const auto& [node, partners] : graph.nodes)
     if (is_the_node(graph, partners)) nodes.insert(node);
-  for (const std::string& node : nodes) say_node(graph, node, alone_of(alone, node), out);
+  if (const auto levels = apart_of(graph, nodes)) {
+    say_levels(graph, alone, levels, out);
+    for (std::size_t i = 0; i + 1 < levels->groups.size(); ++i)
+      apart.insert(levels->groups[i].begin(), levels->groups[i].end());
+  }
+  for (const std::string& node : nodes)
+    if (!apart.contains(node)) say_node(graph, node, alone_of(alone, node), out);
   std::vector<PairEdge> paths;
   for (const auto& [names, edge] : graph.edges) {
     if (!edge.is_slow || nodes.contains(names.first) || nodes.contains(names.second)) continue;

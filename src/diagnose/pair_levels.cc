@@ -63,14 +63,71 @@ std::vector<std::set<std::string>> groups_of(const PairGraph& graph, const PairL
   return list.size() < 2 ? std::vector<std::set<std::string>>() : list;
 }
 
+// `node` and whoever can be reached from it by fast pairs.
+std::set<std::string> fast_with(const PairGraph& graph, const std::string& node) {
+  std::set<std::string> group = {node};
+  std::vector<std::string> open = {node};
+  while (!open.empty()) {
+    const std::string next = open.back();
+    open.pop_back();
+    for (const std::string& partner : graph.nodes.at(next).fast)
+      if (group.insert(partner).second) open.push_back(partner);
+  }
+  return group;
+}
+
+bool has_slow_pair(const PairGraph& graph, const std::set<std::string>& group) {
+  return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const auto& edge) {
+    return edge.second.is_slow && group.contains(edge.first.first) &&
+           group.contains(edge.first.second);
+  });
+}
+
+std::vector<std::set<std::string>> groups_among(const PairGraph& graph,
+                                                std::set<std::string> suspects) {
+  std::vector<std::set<std::string>> groups;
+  while (!suspects.empty()) {
+    const std::set<std::string> group = fast_with(graph, *suspects.begin());
+    const bool is_apart =
+        std::includes(suspects.begin(), suspects.end(), group.begin(), group.end());
+    if (group.size() > 1 && is_apart && !has_slow_pair(graph, group)) groups.push_back(group);
+    for (const std::string& node : group) suspects.erase(node);
+  }
+  return groups;
+}
+
+void by_rate(std::vector<PairEdge>& edges) {
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const PairEdge& a, const PairEdge& b) { return a.GBps < b.GBps; });
+}
+
 }  // namespace
+
+std::optional<PairLevels> apart_of(const PairGraph& graph, const std::set<std::string>& suspects) {
+  PairLevels levels;
+  levels.groups = groups_among(graph, suspects);
+  if (levels.groups.empty()) return std::nullopt;
+  std::set<std::string> apart, rest;
+  for (const std::set<std::string>& group : levels.groups) apart.insert(group.begin(), group.end());
+  for (const auto& [node, partners] : graph.nodes)
+    if (!apart.contains(node)) rest.insert(node);
+  for (const auto& [names, edge] : graph.edges) {
+    if (!edge.is_slow) levels.fast.push_back(edge);
+    if (edge.is_slow && is_in(apart, edge)) levels.slow.push_back(edge);
+  }
+  levels.groups.push_back(std::move(rest));
+  by_rate(levels.slow);
+  by_rate(levels.fast);
+  levels.low_GBps = median_of(levels.slow);
+  levels.high_GBps = median_of(levels.fast);
+  return levels;
+}
 
 std::optional<PairLevels> levels_of(const PairGraph& graph) {
   if (graph.edges.size() < kLeastPairs) return std::nullopt;
   std::vector<PairEdge> edges;
   for (const auto& [names, edge] : graph.edges) edges.push_back(edge);
-  std::stable_sort(edges.begin(), edges.end(),
-                   [](const PairEdge& a, const PairEdge& b) { return a.GBps < b.GBps; });
+  by_rate(edges);
   const auto split = edges.begin() + static_cast<std::ptrdiff_t>(split_of(edges));
   PairLevels levels{{edges.begin(), split}, {split, edges.end()}};
   const double below = levels.slow.back().GBps, above = levels.fast.front().GBps;

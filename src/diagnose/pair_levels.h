@@ -35,4 +35,9 @@ struct PairLevels {
 // Nothing where the pairs are of one speed, or of several.
 std::optional<PairLevels> levels_of(const PairGraph& graph);
 
+// Of nodes that look slow because most of their pairs are: those that are fast with one another and
+// with nobody else are a group of their own, and the paths to it are what is slow. `groups` are
+// these and, last, the rest; `slow` the pairs of theirs. Nothing where no such group is among them.
+std::optional<PairLevels> apart_of(const PairGraph& graph, const std::set<std::string>& suspects);
+
 }  // namespace comm_probe::diagnose

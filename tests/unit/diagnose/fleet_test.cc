@@ -159,6 +159,49 @@ TEST(Fleet, GroupsOfNodesWithNarrowPathsBetweenThem) {
   EXPECT_NE(judgement.findings[0].summary.find("groups"), std::string::npos);
 }
 
+// Racks of unlike sizes: most pairs are of the large one and fast, so that every node of a small
+// one has mostly slow pairs. None of them is at fault.
+TEST(Fleet, NodesOfASmallRackAreNotSlowNodes) {
+  for (const std::vector<int>& racks :
+       {std::vector<int>{6, 2}, {12, 2, 2}, {9, 3}, {20, 2, 3, 4}}) {
+    std::vector<int> rack_of = {0};
+    for (std::size_t i = 0; i < racks.size(); ++i) rack_of.insert(rack_of.end(), racks[i], i);
+    const int nodes = static_cast<int>(rack_of.size()) - 1;
+    Fleet fleet = all_pairs(nodes, 48);
+    for (int a = 1; a <= nodes; ++a)
+      for (int b = a + 1; b <= nodes; ++b)
+        if (rack_of[a] != rack_of[b]) set(fleet, a, b, 23.0 + 0.1 * ((a + b) % 5));
+    set(fleet, 1, 2, 47.1);  // figures differ
+    const Judgement judgement = judge_fleet(fleet);
+    ASSERT_EQ(judgement.findings.size(), 1U);
+    EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+    EXPECT_EQ(judgement.findings[0].severity, core::Severity::kInfo);
+    EXPECT_NE(judgement.findings[0].summary.find("groups"), std::string::npos);
+  }
+}
+
+TEST(Fleet, ASlowNodeBesideASmallRackIsStillTheNode) {
+  Fleet fleet = all_pairs(10, 48);
+  for (int a = 1; a <= 8; ++a)
+    for (int b = 9; b <= 10; ++b) set(fleet, a, b, 24);
+  set_all_of(fleet, 4, 12);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 2U);
+  EXPECT_EQ(judgement.findings[1].id, "curve.node-slow");
+  EXPECT_NE(judgement.findings[1].summary.find("node4"), std::string::npos);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+}
+
+// Two bad nodes are slow with each other too.
+TEST(Fleet, TwoSlowNodesAreNoRack) {
+  Fleet fleet = all_pairs(8, 48);
+  set_all_of(fleet, 2, 20);
+  set_all_of(fleet, 7, 20);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 2U);
+  for (const auto& finding : judgement.findings) EXPECT_EQ(finding.id, "curve.node-slow");
+}
+
 // Three figures of a noisy network are no levels, whatever their order.
 TEST(Fleet, NoiseOfThreePairsIsNoFinding) {
   for (const double third : {20.0, 22.0, 27.0, 30.0}) {
