@@ -1,16 +1,15 @@
-// `lab hang|slow --class C`: a known fault on purpose, and what it leaves.
+// `lab hang --class C`: a known hang on purpose, and what it leaves.
+#include "cli/lab.h"
+
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "cli/interrupt.h"
-#include "cli/subcommands.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
 #include "core/units.h"
 #include "measure/lab/hang_lab.h"
-#include "measure/lab/python_ranks.h"
-#include "measure/lab/slow_lab.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -122,18 +121,6 @@ int lab_hang(const Shell& shell, const HangOptions& options) {
   return shell.finish(document_of(**planted, request.job.folder, *left));
 }
 
-void add_folder_and_python(CLI::App& app, Job& job, const char* usual_folder) {
-  app.add_option("--folder", job.folder,
-                 fmt::format("what is left goes there (default: {})", usual_folder))
-      ->type_name("DIR");
-  app.add_option("--python", job.python, "a Python that has PyTorch")
-      ->type_name("FILE")
-      ->capture_default_str();
-}
-void add_patience(CLI::App& app, Job& job) {
-  add_duration(app, "--patience", job.patience, "end everything after so long (default: 3min)");
-}
-
 void add_lab_hang(CLI::App& lab, Shell& shell) {
   CLI::App* app = lab.add_subcommand("hang", "four NCCL ranks that hang for a known reason");
   auto options = std::make_shared<HangOptions>();
@@ -154,82 +141,6 @@ void add_lab_hang(CLI::App& lab, Shell& shell) {
   app->callback(
       [&shell, options] { shell.run([&shell, options] { return lab_hang(shell, *options); }); });
 }
-
-using measure::lab::SlowCase;
-using measure::lab::SlowLeft;
-
-struct SlowOptions {
-  std::string slow_class = {};
-  Job job = {};
-};
-
-std::vector<std::string_view> slow_classes() {
-  std::vector<std::string_view> names;
-  for (const SlowCase& known : measure::lab::slow_cases()) names.push_back(known.slow_class);
-  return names;
-}
-
-core::Document document_of(const SlowCase& planted, const std::string& folder,
-                           const SlowLeft& left) {
-  core::Document document{.command = "lab"};
-  const std::string next = "comm-probe trace " + folder;
-  document.result = {{"class", planted.slow_class},
-                     {"planted", planted.planted},
-                     {"expected_finding", planted.finding},
-                     {"folder", folder},
-                     {"traces", left.traces},
-                     {"seconds", core::json_number(left.end.took.in_seconds())},
-                     {"next", next}};
-  document.verdict = fmt::format("four ranks trained as asked ({}), and left {} traces in {}",
-                                 planted.slow_class, left.traces.size(), folder);
-  document.body.emplace_back(core::KeyValues{
-      {{"planted", std::string(planted.planted)},
-       {"trace should say", planted.finding.empty() ? "nothing" : std::string(planted.finding)},
-       {"took", core::format_duration(left.end.took)},
-       {"in the folder", "rankN.json (traces), rankN.log (output), slow_rank.py (what ran)"}}});
-  document.body.emplace_back(core::Paragraph{"next: " + next});
-  return document;
-}
-
-int lab_slow(const Shell& shell, const SlowOptions& options) {
-  const SlowCase* planted = measure::lab::find_slow_case(options.slow_class);
-  if (options.slow_class.empty())
-    return shell.fail(core::input_error(
-        fmt::format("--class is missing, expected {}", fmt::join(slow_classes(), ", "))));
-  if (planted == nullptr)
-    return shell.fail(core::input_error(
-        "--class: " + core::unknown_word("class", options.slow_class, slow_classes())));
-  if (const auto missing = measure::lab::missing_for_ranks("lab slow", options.job.python))
-    return shell.fail(*missing);
-  measure::lab::SlowRequest request = {.planted = *planted, .job = options.job};
-  if (request.job.folder.empty()) request.job.folder = fmt::format("slow-{}", planted->slow_class);
-  const auto left =
-      measure::lab::make_slow(request, [&shell](const std::string& what) { shell.progress(what); });
-  shell.end_progress();
-  if (!left) return shell.fail(left.error());
-  if (left->end.interrupted_by != 0) return end_interrupted("lab", left->end.interrupted_by);
-  return shell.finish(document_of(*planted, request.job.folder, *left));
-}
-
-void add_lab_slow(CLI::App& lab, Shell& shell) {
-  CLI::App* app = lab.add_subcommand("slow", "four DDP ranks that are slow for a known reason");
-  auto options = std::make_shared<SlowOptions>();
-  app->add_option("--class", options->slow_class,
-                  fmt::format("{}", fmt::join(slow_classes(), ", ")))
-      ->type_name("C");
-  add_folder_and_python(*app, options->job, "slow-CLASS");
-  add_patience(*app, options->job);
-  app->footer(
-      "All ranks share one GPU (NCCL_HOSTID); it takes about half a minute.\n"
-      "Example:\n"
-      "  comm-probe lab slow --class straggler --folder /tmp/lab\n"
-      "  comm-probe trace /tmp/lab");
-  shell.add_common_flags(*app);
-  app->callback(
-      [&shell, options] { shell.run([&shell, options] { return lab_slow(shell, *options); }); });
-}
-
-}  // namespace
 
 void add_lab(CLI::App& root, Shell& shell) {
   CLI::App* app =

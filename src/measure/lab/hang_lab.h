@@ -12,7 +12,7 @@
 #include "core/quantity.h"
 #include "core/result.h"
 #include "measure/lab/hang_case.h"
-#include "measure/lab/python_ranks.h"
+#include "measure/lab/job.h"
 
 namespace comm_probe::measure::lab {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/lab/python_ranks.h"
+#include "measure/lab/job.h"
 
 namespace comm_probe::measure::lab {
 

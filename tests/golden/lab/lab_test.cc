@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "measure/lab/setting_lab.h"
 #include "run_binary.h"
 
 namespace comm_probe::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kLab = COMM_PROBE_SOURCE_DIR "/tests/inputs/lab";
 
@@ -95,6 +98,62 @@ TEST(LabSlow, NamesTheTracesThatAreLeft) {
   const json document = json::parse(run.out);
   EXPECT_EQ(document["result"]["traces"], json({0, 1, 2, 3}));
   EXPECT_EQ(document["result"]["expected_finding"], "trace.straggler");
+}
+
+TEST(LabSlow, ListsWhatEveryClassNeedsAndWhatShouldBeFound) {
+  const BinaryRun run = run_binary({"lab", "slow", "--class", "list", "--json"});
+  ASSERT_EQ(run.status, 0) << run;
+  std::set<std::string> findings;
+  for (const json& entry : json::parse(run.out)["result"]["cases"]) {
+    EXPECT_FALSE(entry["needs"].get<std::string>().empty()) << entry;
+    if (entry["expected_finding"].is_null()) continue;
+    const std::string id = entry["expected_finding"];
+    if (id.empty()) continue;
+    findings.insert(id);
+    EXPECT_EQ(run_binary({"explain", id}).status, 0) << id;
+  }
+  EXPECT_GE(findings.size(), 9u);
+}
+
+// The same command twice, once with the setting; a class that needs a network shares a GPU.
+TEST(LabSlow, PlantsASettingInTheSecondRunOnly) {
+  using measure::lab::command_of;
+  const auto& forced = *measure::lab::find_setting_case("forced_algorithm");
+  const auto healthy = command_of(forced, false, "/bin/comm-probe", "/tmp/h", 8, {});
+  const auto planted = command_of(forced, true, "/bin/comm-probe", "/tmp/h", 8, {});
+  EXPECT_THAT(planted, Contains("NCCL_ALGO=Ring"));
+  EXPECT_THAT(healthy, Not(Contains(HasSubstr("NCCL_"))));
+  EXPECT_THAT(planted, Not(Contains("--one-gpu-ranks")));
+  EXPECT_THAT(command_of(forced, true, "p", "f", 1, {}), Contains("--one-gpu-ranks"));
+  const auto& one_nic = *measure::lab::find_setting_case("one_nic");
+  const auto nic = command_of(one_nic, true, "p", "f", 8, {"mlx5_0", "mlx5_1"});
+  EXPECT_THAT(nic, Contains("NCCL_IB_HCA==mlx5_0"));
+  EXPECT_THAT(nic, Contains("--one-gpu-ranks"));
+}
+
+TEST(LabSlow, WhatAHostLacksIsOneLine) {
+  using measure::lab::missing_for;
+  const auto& one_nic = *measure::lab::find_setting_case("one_nic");
+  EXPECT_THAT(missing_for(one_nic, 8, {"mlx5_0"})->one_line(), HasSubstr("1 RDMA device here"));
+  EXPECT_THAT(missing_for(one_nic, 8, {})->one_line(), HasSubstr("no RDMA devices here"));
+  EXPECT_FALSE(missing_for(one_nic, 1, {"mlx5_0", "mlx5_1"}).has_value());
+  const auto& p2p = *measure::lab::find_setting_case("p2p_off");
+  EXPECT_THAT(missing_for(p2p, 1, {})->one_line(), HasSubstr("1 GPU here"));
+  EXPECT_FALSE(missing_for(p2p, 2, {}).has_value());
+}
+
+TEST(LabSlow, LeavesAHealthyAndAPlantedRun) {
+  const std::string folder = ::testing::TempDir() + "lab-setting";
+  const BinaryRun run =
+      run_binary({"lab", "slow", "--class", "forced_algorithm", "--folder", folder, "--json"},
+                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  ASSERT_EQ(run.status, 0) << run;
+  EXPECT_EQ(json::parse(run.out)["result"]["next"], "comm-probe doctor " + folder + "/planted");
+  for (const char* part : {"healthy", "planted"}) {
+    const std::string table = folder + "/" + part + "/table.txt";
+    ASSERT_TRUE(std::filesystem::exists(table));
+    EXPECT_EQ(run_binary({"curve", table, "--json"}).status % 5, 0) << table;
+  }
 }
 
 TEST(LabHang, RanksThatEndTooEarlyAreSaidWithTheirLastLine) {

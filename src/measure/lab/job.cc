@@ -1,4 +1,4 @@
-#include "measure/lab/python_ranks.h"
+#include "measure/lab/job.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,8 +18,7 @@
 namespace comm_probe::measure::lab {
 namespace {
 
-[[noreturn]] void be_python(const std::string& python, std::vector<std::string> words,
-                            const std::string& log_file) {
+[[noreturn]] void become(std::vector<std::string> command, const std::string& log_file) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);
@@ -29,45 +28,46 @@ namespace {
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
   }
-  words.insert(words.begin(), python);
   std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
+  for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
   ::_exit(127);
 }
 
-class PythonRanks {
+class Processes {
  public:
-  PythonRanks() {
+  Processes() {
     sigemptyset(&watched_);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&watched_, signal);
     ::sigprocmask(SIG_BLOCK, &watched_, &before_);
   }
-  ~PythonRanks() {
+  ~Processes() {
     for (const pid_t pid : pids_)
       if (pid > 0) ::kill(pid, SIGKILL);
     for (const pid_t pid : pids_)
       if (pid > 0) ::waitpid(pid, nullptr, 0);
     ::sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
-  PythonRanks(const PythonRanks&) = delete;
-  PythonRanks& operator=(const PythonRanks&) = delete;
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
 
-  void start(const Job& job, const RankWords& words, int port) {
-    for (int rank = 0; rank < kRanks; ++rank) {
-      const pid_t pid = ::fork();
-      if (pid == 0) be_python(job.python, words(rank, port), log_of(job.folder, rank));
-      pids_.push_back(pid);
-    }
+  void start(const std::vector<std::string>& command, const std::string& log_file) {
+    const pid_t pid = ::fork();
+    if (pid == 0) become(command, log_file);
+    pids_.push_back(pid);
   }
   bool any_runs() {
     bool runs = false;
     for (pid_t& pid : pids_) {
-      if (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == pid) pid = 0;
+      if (pid > 0 && ::waitpid(pid, &last_status_, WNOHANG) == pid) pid = 0;
       runs = runs || pid > 0;
     }
     return runs;
+  }
+  // Of the process that ended last: its exit status, or 128 + the signal that ended it.
+  int last_status() const {
+    return WIFEXITED(last_status_) ? WEXITSTATUS(last_status_) : 128 + WTERMSIG(last_status_);
   }
   // At most 200 ms. A signal that the user sent, or 0.
   int wait_a_little() const {
@@ -78,6 +78,7 @@ class PythonRanks {
 
  private:
   std::vector<pid_t> pids_ = {};
+  int last_status_ = 0;
   sigset_t watched_ = {};
   sigset_t before_ = {};
 };
@@ -105,24 +106,40 @@ bool write_file(const std::string& file, std::string_view text) {
   return static_cast<bool>(stream.flush());
 }
 
+JobEnd ended(Processes& processes, core::Duration patience, const std::function<bool()>& is_over) {
+  JobEnd end;
+  const double begin = now_seconds();
+  while (processes.any_runs()) {
+    end.is_cut = now_seconds() - begin > patience.in_seconds();
+    if (end.is_cut) break;
+    end.interrupted_by = processes.wait_a_little();
+    if (end.interrupted_by != 0 || is_over()) break;
+  }
+  end.status = processes.last_status();
+  end.took = core::Duration::from_seconds(now_seconds() - begin);
+  return end;
+}
+
 }  // namespace
 
 core::Result<JobEnd> run_job(const Job& job, const RankWords& words,
                              const std::function<bool()>& is_over) {
   const auto port = free_port();
   if (!port) return port.error();
-  JobEnd end;
-  const double begin = now_seconds();
-  {
-    PythonRanks ranks;
-    ranks.start(job, words, *port);
-    while (ranks.any_runs() && now_seconds() - begin < job.patience.in_seconds()) {
-      end.interrupted_by = ranks.wait_a_little();
-      if (end.interrupted_by != 0 || is_over()) break;
-    }
+  Processes ranks;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::vector<std::string> command = words(rank, *port);
+    command.insert(command.begin(), job.python);
+    ranks.start(command, log_of(job.folder, rank));
   }
-  end.took = core::Duration::from_seconds(now_seconds() - begin);
-  return end;
+  return ended(ranks, job.patience, is_over);
+}
+
+JobEnd run_command(const std::vector<std::string>& command, const std::string& log_file,
+                   core::Duration patience) {
+  Processes one;
+  one.start(command, log_file);
+  return ended(one, patience, [] { return false; });
 }
 
 core::Result<bool> write_files(const std::string& folder, const std::vector<JobFile>& files) {

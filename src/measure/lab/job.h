@@ -1,6 +1,6 @@
-// One job in the lab: a python3 for every rank that runs a script of ours, its output in
-// FOLDER/rankN.log. No rank survives run_job(), a stopped one neither; signals of the user are
-// taken one by one meanwhile.
+// What the lab starts: a job of a python3 for every rank that runs a script of ours, its output in
+// FOLDER/rankN.log, or one command. No process survives, a stopped one neither; signals of the user
+// are taken one by one meanwhile.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,8 @@ struct Job {
 struct JobEnd {
   core::Duration took = {};
   int interrupted_by = 0;  // the signal of the user; 0: none
+  bool is_cut = false;     // by patience
+  int status = 0;          // of the process that ended last
 };
 // Words behind python's name, of one rank; they meet at `port`.
 using RankWords = std::function<std::vector<std::string>(int rank, int port)>;
@@ -31,6 +33,10 @@ using RankWords = std::function<std::vector<std::string>(int rank, int port)>;
 // at its end.
 core::Result<JobEnd> run_job(const Job& job, const RankWords& words,
                              const std::function<bool()>& is_over);
+
+// Both outputs of the command go into the file.
+JobEnd run_command(const std::vector<std::string>& command, const std::string& log_file,
+                   core::Duration patience);
 
 struct JobFile {
   std::string_view name;
