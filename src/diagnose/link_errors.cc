@@ -20,6 +20,7 @@ struct ErrorMeaning {
   const char* text;
   const char* meaning;
   const char* next;
+  bool is_gpu = false;  // the GPU or its driver said so, nothing that a network does
 };
 constexpr const char* kNotRegistered =
     "memory could not be registered: the memlock limit is too low, or, for GPU memory, neither "
@@ -72,13 +73,13 @@ constexpr std::array kErrors = {
     ErrorMeaning{
         "fi_getinfo", "libfabric has no provider for what was asked (-61: no data available)",
         "fi_info -l; check the security group or firewall and the device in the container"},
-    ErrorMeaning{"Result = FAIL", "the tool itself says that the run failed", kCuda},
-    ErrorMeaning{"cuda init failed", kNoCuda, kCuda},
-    ErrorMeaning{"cuMemAlloc", kNoCuda, kCuda},
-    ErrorMeaning{"CUDA_ERROR", kNoCuda, kCuda},
-    ErrorMeaning{"CUDA error at", kNoCuda, kCuda},
-    ErrorMeaning{"Cuda failure", kNoCuda, kCuda},
-    ErrorMeaning{"NVML_ERROR", "a call of the driver's library failed", kCuda}};
+    ErrorMeaning{"Result = FAIL", "the tool itself says that the run failed", kCuda, true},
+    ErrorMeaning{"cuda init failed", kNoCuda, kCuda, true},
+    ErrorMeaning{"cuMemAlloc", kNoCuda, kCuda, true},
+    ErrorMeaning{"CUDA_ERROR", kNoCuda, kCuda, true},
+    ErrorMeaning{"CUDA error at", kNoCuda, kCuda, true},
+    ErrorMeaning{"Cuda failure", kNoCuda, kCuda, true},
+    ErrorMeaning{"NVML_ERROR", "a call of the driver's library failed", kCuda, true}};
 
 // "Failed status 12: wr_id 0 syndrom 0x81" -> 12
 std::optional<int> status_of(const std::string& line) {
@@ -112,6 +113,7 @@ void explain_error(const LinkTest& test, Finding& finding, std::string& meaning)
       if (error.text.find(known.text) != std::string::npos) {
         meaning = known.meaning;
         finding.next = {known.next};
+        if (known.is_gpu) finding.layer = core::Layer::kHardware;
         return;
       }
   finding.next = {"read the lines around it and the output of the other end"};

@@ -279,6 +279,19 @@ TEST(LinkErrors, NoErrorLineOfPerftestIsWrongData) {
   }
 }
 
+TEST(LinkErrors, WhatTheGpuSaysIsNoFaultOfTheNetwork) {
+  for (const char* line : {"cuda init failed", "cuMemAlloc error=2",
+                           "CUDA_ERROR_OUT_OF_MEMORY in expression", "NVML_ERROR_UNKNOWN in nvml",
+                           "Cuda failure p2pBandwidthLatencyTest.cu:91: 'unknown error'"}) {
+    LinkTest test;
+    test.program = "nvbandwidth";
+    test.errors = {{"run.txt", 7, line}};
+    const Judgement judgement = judge_link_test(test, {});
+    ASSERT_EQ(judgement.findings.size(), 1U) << line;
+    EXPECT_EQ(judgement.findings[0].layer, core::Layer::kHardware) << line;
+  }
+}
+
 // Wrong numbers are never the network's: it checks every packet.
 TEST(LinkErrors, WrongDataIsNoFaultOfTheLink) {
   LinkTest test;
