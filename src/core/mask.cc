@@ -16,12 +16,13 @@ namespace comm_probe::core {
 namespace {
 
 // Names that say nothing of whose machine it is.
-constexpr std::array<std::string_view, 40> kEveryday = {
-    "git",   "svc",   "hg",     "ftp",    "mail",   "support", "localhost", "root",
-    "gpu",   "node",  "host",   "worker", "master", "nccl",    "python",    "python3",
-    "info",  "warn",  "error",  "rank",   "ubuntu", "linux",   "none",      "unknown",
-    "user",  "users", "home",   "data",   "nvidia", "cuda",    "main",      "test",
-    "local", "slurm", "docker", "nobody", "debian", "admin",   "shared",    "tmp"};
+constexpr std::array<std::string_view, 46> kEveryday = {
+    "git",    "svc",   "hg",     "ftp",    "mail",   "support",   "localhost", "root",
+    "gpu",    "node",  "host",   "worker", "master", "nccl",      "python",    "python3",
+    "info",   "warn",  "error",  "rank",   "ubuntu", "linux",     "none",      "unknown",
+    "user",   "users", "home",   "data",   "nvidia", "cuda",      "main",      "test",
+    "local",  "slurm", "docker", "nobody", "debian", "admin",     "shared",    "tmp",
+    "daemon", "munge", "bin",    "sys",    "proxy",  "messagebus"};
 
 std::string lower_of(std::string_view name) {
   std::string lower(name);

@@ -324,6 +324,25 @@ std::string_view folder_at(std::string_view rest) {
   return is_folder ? dotted : run_of(rest, is_name_char);
 }
 
+// "-rw-r--r-- 1 alice users 4096 Nov 30 run.log" -> "alice": a line of `ls -l`.
+std::string_view owner_in_listing(std::string_view line) {
+  constexpr std::size_t kMode = 10;
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
+  if (line.size() < kMode + 2 || std::string_view("-dlbcps").find(line[0]) == line.npos) return {};
+  if (line.substr(1, kMode - 1).find_first_not_of("rwxsStT-") != line.npos) return {};
+  line.remove_prefix(kMode);
+  if (line[0] == '.' || line[0] == '+' || line[0] == '@') line.remove_prefix(1);
+  const auto next_word = [&line] {
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(word.size());
+    return word;
+  };
+  const std::string_view links = next_word();
+  if (links.empty() || run_of(links, is_digit).size() != links.size()) return {};
+  return next_word();
+}
+
 }  // namespace
 
 std::string serial_in_line(std::string_view line) {
@@ -344,6 +363,7 @@ std::vector<std::string> users_in_line(std::string_view line) {
   std::vector<std::string> users;
   line = line.substr(0, 4096);
   add_prompt(line, true, users);
+  if (const auto owner = owner_in_listing(line); !owner.empty()) users.emplace_back(owner);
   for (const std::string_view folder : {"/home/", "/users/", "/Users/"})
     for (std::size_t at = line.find(folder); at != std::string_view::npos;
          at = line.find(folder, at + 1))

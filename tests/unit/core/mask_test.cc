@@ -271,6 +271,23 @@ TEST(Mask, ServicesAreNoUsers) {
   EXPECT_THAT(masked, HasSubstr(" git remote secret.git openmpi@4.1.5 support@"));
 }
 
+TEST(Mask, OwnersOfListings) {
+  Masker masker;
+  const std::string text =
+      "total 16\n-rw-r--r--  1 alice users 4096 Nov 30 09:12 run.log\n"
+      "drwxr-x---. 2 bob.smith users 64 Nov 30 09:12 dumps\n"
+      "crw-rw-rw- 1 root rdma 231, 192 Nov 30 09:12 uverbs0\nask alice or bob.smith\n";
+  masker.learn(text);
+  const std::string masked = masker.masked_text(text);
+  EXPECT_THAT(masked, Not(HasSubstr("alice")));
+  EXPECT_THAT(masked, Not(HasSubstr("smith")));
+  EXPECT_THAT(masked, HasSubstr("crw-rw-rw- 1 root rdma 231, 192"));
+  // "- rank 1 bob": a list of something else
+  Masker other;
+  other.learn("- 1 carol\n-rank-0-x-x 1 carol\ndrwx 2 carol\n");
+  EXPECT_EQ(other.masked_text("carol"), "carol");
+}
+
 TEST(Mask, HostsInAnyCaseAndByTheirAddress) {
   Masker masker;
   masker.know_host("gpu-node-17");
