@@ -142,6 +142,20 @@ void add_lab_hang(CLI::App& lab, Shell& shell) {
       [&shell, options] { shell.run([&shell, options] { return lab_hang(shell, *options); }); });
 }
 
+}  // namespace
+
+void add_folder_and_python(CLI::App& app, Job& job, const char* usual_folder) {
+  app.add_option("--folder", job.folder,
+                 fmt::format("what is left goes there (default: {})", usual_folder))
+      ->type_name("DIR");
+  app.add_option("--python", job.python, "a Python that has PyTorch")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
+void add_patience(CLI::App& app, Job& job) {
+  add_duration(app, "--patience", job.patience, "end everything after so long (default: 3min)");
+}
+
 void add_lab(CLI::App& root, Shell& shell) {
   CLI::App* app =
       root.add_subcommand("lab", "a known fault on purpose: learn what it leaves behind")
