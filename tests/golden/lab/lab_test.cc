@@ -104,7 +104,8 @@ TEST(LabSlow, ListsWhatEveryClassNeedsAndWhatShouldBeFound) {
   const BinaryRun run = run_binary({"lab", "slow", "--class", "list", "--json"});
   ASSERT_EQ(run.status, 0) << run;
   std::set<std::string> findings;
-  for (const json& entry : json::parse(run.out)["result"]["cases"]) {
+  const json document = json::parse(run.out);
+  for (const json& entry : document["result"]["cases"]) {
     EXPECT_FALSE(entry["needs"].get<std::string>().empty()) << entry;
     if (entry["expected_finding"].is_null()) continue;
     const std::string id = entry["expected_finding"];
@@ -144,9 +145,10 @@ TEST(LabSlow, WhatAHostLacksIsOneLine) {
 
 TEST(LabSlow, LeavesAHealthyAndAPlantedRun) {
   const std::string folder = ::testing::TempDir() + "lab-setting";
-  const BinaryRun run =
-      run_binary({"lab", "slow", "--class", "forced_algorithm", "--folder", folder, "--json"},
-                 {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER}}});
+  const BinaryRun run = run_binary(
+      {"lab", "slow", "--class", "forced_algorithm", "--folder", folder, "--json"},
+      {.environment = {{"LD_LIBRARY_PATH", COMM_PROBE_FAKE_NCCL_FOLDER},
+                       {"COMM_PROBE_NCCL", COMM_PROBE_FAKE_NCCL_FOLDER "/libnccl-22809.so"}}});
   ASSERT_EQ(run.status, 0) << run;
   EXPECT_EQ(json::parse(run.out)["result"]["next"], "comm-probe doctor " + folder + "/planted");
   for (const char* part : {"healthy", "planted"}) {

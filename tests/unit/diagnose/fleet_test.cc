@@ -181,9 +181,9 @@ TEST(Fleet, NodesOfASmallRackAreNotSlowNodes) {
 }
 
 TEST(Fleet, ASlowNodeBesideASmallRackIsStillTheNode) {
-  Fleet fleet = all_pairs(10, 48);
-  for (int a = 1; a <= 8; ++a)
-    for (int b = 9; b <= 10; ++b) set(fleet, a, b, 24);
+  Fleet fleet = all_pairs(14, 48);
+  for (int a = 1; a <= 12; ++a)
+    for (int b = 13; b <= 14; ++b) set(fleet, a, b, 24);
   set_all_of(fleet, 4, 12);
   const Judgement judgement = judge_fleet(fleet);
   ASSERT_EQ(judgement.findings.size(), 2U);
