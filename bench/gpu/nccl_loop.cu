@@ -1,9 +1,12 @@
-// The plainest loop around NCCL, as nccl-tests times it: one process, N GPUs, grouped calls, host clock from the first
-// call to the last stream's end. bench/gpu/nccl_peers.py builds and runs it beside `comm-probe bench --backend nccl`.
+// The plainest loop around NCCL, as nccl-tests times it: one process, N GPUs, grouped calls, host
+// clock from the first call to the last stream's end. bench/gpu/nccl_peers.py builds and runs it
+// beside `comm-probe bench --backend nccl`.
 //
-//   nccl_loop GPUS GRAPH_LAUNCHES ITERATIONS BYTES...     prints a line "BYTES MICROSECONDS" per size: the median of nine
-//                                                         samples of ITERATIONS calls (as a graph, launched GRAPH_LAUNCHES
-//                                                         times, where that is not 0), out of place, floats, sum
+//   nccl_loop GPUS GRAPH_LAUNCHES ITERATIONS BYTES...     prints a line "BYTES MICROSECONDS" per
+//   size: the median of nine
+//                                                         samples of ITERATIONS calls (as a graph,
+//                                                         launched GRAPH_LAUNCHES times, where that
+//                                                         is not 0), out of place, floats, sum
 #include <cuda_runtime.h>
 #include <nccl.h>
 
@@ -47,7 +50,8 @@ double now() {
 void call(const std::vector<Rank>& ranks, size_t count) {
   require(ncclGroupStart(), "ncclGroupStart");
   for (const Rank& rank : ranks)
-    require(ncclAllReduce(rank.from, rank.to, count, ncclFloat, ncclSum, rank.comm, rank.stream), "ncclAllReduce");
+    require(ncclAllReduce(rank.from, rank.to, count, ncclFloat, ncclSum, rank.comm, rank.stream),
+            "ncclAllReduce");
   require(ncclGroupEnd(), "ncclGroupEnd");
 }
 
@@ -58,9 +62,11 @@ void wait(const std::vector<Rank>& ranks) {
   }
 }
 
-std::vector<cudaGraphExec_t> captured(const std::vector<Rank>& ranks, size_t count, int iterations) {
+std::vector<cudaGraphExec_t> captured(const std::vector<Rank>& ranks, size_t count,
+                                      int iterations) {
   for (const Rank& rank : ranks)
-    require(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    require(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal),
+            "cudaStreamBeginCapture");
   for (int i = 0; i < iterations; ++i) call(ranks, count);
   std::vector<cudaGraphExec_t> graphs(ranks.size());
   for (size_t gpu = 0; gpu < ranks.size(); ++gpu) {
@@ -93,7 +99,12 @@ double time_of(const std::vector<Rank>& ranks, size_t count, int launches, int i
   const double once = now() - begin;
   iterations = std::max(1, std::min(iterations, static_cast<int>(kLongestSample / once)));
   if (launches == 0)
-    return median_us(ranks, [&] { for (int i = 0; i < iterations; ++i) call(ranks, count); }, iterations);
+    return median_us(
+        ranks,
+        [&] {
+          for (int i = 0; i < iterations; ++i) call(ranks, count);
+        },
+        iterations);
   const std::vector<cudaGraphExec_t> graphs = captured(ranks, count, iterations);
   const auto launch = [&](int times) {
     for (int i = 0; i < times; ++i)
@@ -104,7 +115,8 @@ double time_of(const std::vector<Rank>& ranks, size_t count, int launches, int i
   };
   launch(1);  // the first launch uploads
   wait(ranks);
-  const double us = median_us(ranks, [&] { launch(launches); }, iterations * launches);
+  const double us = median_us(
+      ranks, [&] { launch(launches); }, iterations * launches);
   for (cudaGraphExec_t graph : graphs) require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   return us;
 }
@@ -116,7 +128,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: nccl_loop GPUS GRAPH_LAUNCHES ITERATIONS BYTES...\n");
     return 2;
   }
-  const int gpus = std::atoi(argv[1]), launches = std::atoi(argv[2]), iterations = std::atoi(argv[3]);
+  const int gpus = std::atoi(argv[1]), launches = std::atoi(argv[2]),
+            iterations = std::atoi(argv[3]);
   std::vector<size_t> sizes;
   for (int i = 4; i < argc; ++i) sizes.push_back(std::stoull(argv[i]));
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
