@@ -11,7 +11,7 @@
 set -eu
 
 build_packages="g++ cmake ninja-build ccache make pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev
-  libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libsqlite3-dev libgtest-dev libgmock-dev jq clang-format-14 git ca-certificates"
+  libtomlplusplus-dev libpugixml-dev zlib1g-dev libzstd-dev libsqlite3-dev libboost-dev libgtest-dev libgmock-dev jq clang-format-14 git ca-certificates"
 test_packages="openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev libsimgrid-dev"
 bench_packages="libbenchmark-dev libgloo-dev python3-numpy $test_packages"
 fuzz_packages="clang-14 libclang-rt-14-dev"

@@ -1,5 +1,7 @@
 #include "cli/subcommands.h"
 
+#include "cli/person_commands.h"
+
 namespace comm_probe::cli {
 
 void add_subcommands(CLI::App& root, Shell& shell) {
@@ -18,6 +20,7 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_trace(root, shell);
   add_doctor(root, shell);
   add_report(root, shell);
+  add_serve(root, shell);
   add_explain(root, shell);
 }
 

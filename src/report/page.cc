@@ -1,5 +1,7 @@
 #include "report/page.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 #include "report/builtin_files.h"
 #include "report/envelope.h"
@@ -27,10 +29,23 @@ const Escape* escape_at(std::string_view text) {
   return nullptr;
 }
 
-std::string_view page_template() {
+std::string_view page_template(std::string_view name) {
   const auto files = builtin_files();
-  COMM_PROBE_CHECK(files.size() == 1, "one template of the page");
-  return files.front().text;
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [name](const BuiltinFile& file) { return file.name == name; });
+  COMM_PROBE_CHECK(found != files.end(), "the template is embedded");
+  return found->text;
+}
+
+// What `content` writes goes into the place of the document.
+template <class Content>
+void write_into(std::string_view page, const Write& write, Content content) {
+  const std::size_t open = page.find(kOpen);
+  COMM_PROBE_CHECK(open != page.npos, "the template has a place for the document");
+  const std::size_t at = open + kOpen.size();
+  write(page.substr(0, at));
+  content();
+  write(page.substr(at));
 }
 
 }  // namespace
@@ -51,14 +66,14 @@ std::string script_safe(std::string_view json) {
 }
 
 void write_page(const core::Document& document, const core::Json& pictures, const Write& write) {
-  const std::string_view page = page_template();
-  const std::size_t open = page.find(kOpen);
-  COMM_PROBE_CHECK(open != page.npos, "the template has a place for the document");
-  const std::size_t at = open + kOpen.size();
-  write(page.substr(0, at));
   const EnvelopeStyle style{.indent = -1, .pictures = pictures.empty() ? nullptr : &pictures};
-  write_envelope(document, style, [&](std::string_view part) { write(script_safe(part)); });
-  write(page.substr(at));
+  write_into(page_template("page.html"), write, [&] {
+    write_envelope(document, style, [&](std::string_view part) { write(script_safe(part)); });
+  });
+}
+
+void write_drop_page(const core::Json& facts, const Write& write) {
+  write_into(page_template("drop.html"), write, [&] { write(script_safe(facts.dump())); });
 }
 
 std::optional<std::string_view> document_of_page(std::string_view page) {

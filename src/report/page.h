@@ -10,12 +10,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "report/report.h"
 
 namespace comm_probe::report {
 
 // An empty object of pictures is left out.
 void write_page(const core::Document& document, const core::Json& pictures, const Write& write);
+
+// The page of `serve` to drop files on (web/drop.html); `facts` stand where a document would.
+void write_drop_page(const core::Json& facts, const Write& write);
 
 // JSON text of the same meaning in which no '<', '>' or '&' stands (in JSON they stand in strings
 // only), and none of the two line ends of Unicode that JavaScript knows.

@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 export const shared = "../shared/data";  // from the root, where the program is run
 export const isThere = path => existsSync(join(root, path));
-const program = process.env.COMM_PROBE ?? join(root, "build/comm-probe");
+export const program = process.env.COMM_PROBE ?? join(root, "build/comm-probe");
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const pictures = process.env.UPDATE_PICTURES ? join(root, "docs/pictures") : null;
 

@@ -6,13 +6,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { folder, root } from "./browser.mjs";
 
-test("web/prebuilt/page.html is fresh (if not: make web)", () => {
-  const built = join(folder, "page.html");
+const PAGES = ["page.html", "drop.html"];
+
+test("web/prebuilt is fresh (if not: make web)", () => {
+  const built = join(folder, "prebuilt");
   execFileSync(process.execPath, [join(root, "web/build.mjs"), built]);
-  assert.ok(readFileSync(built).equals(readFileSync(join(root, "web/prebuilt/page.html"))),
-            "web/prebuilt/page.html is older than web/src: run `make web` and commit it");
+  for (const page of PAGES)
+    assert.ok(readFileSync(join(built, page)).equals(readFileSync(join(root, "web/prebuilt", page))),
+              `web/prebuilt/${page} is older than web/src: run \`make web\` and commit it`);
 });
 
-test("the page is smaller than 200 KB without data", () => {
-  assert.ok(readFileSync(join(root, "web/prebuilt/page.html")).length < 200_000);
+test("a page is smaller than 200 KB without data", () => {
+  for (const page of PAGES) assert.ok(readFileSync(join(root, "web/prebuilt", page)).length < 200_000, page);
 });
