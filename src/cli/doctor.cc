@@ -169,14 +169,17 @@ void take_named(Said of_job, const std::string& name, Said& said) {
   said.take(std::move(of_job.caveats));
 }
 
-void judge_other_traces(Pile& pile, Said& said) {
+std::vector<OtherTraces> judge_other_traces(Pile& pile, Said& said) {
+  std::vector<OtherTraces> all;
   for (TraceInputs& inputs : pile.other_traces) {
     if (inputs.traces.empty()) continue;
     const std::string folder = folder_of(inputs.traces.front().file);
     Said of_job;
-    judge_traces(inputs, of_job);
+    TraceMeeting meeting = judge_traces(inputs, of_job);
     take_named(std::move(of_job), "the traces of " + folder, said);
+    all.push_back({folder, &inputs.traces, std::move(meeting)});
   }
+  return all;
 }
 
 diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines& lines,
@@ -240,6 +243,7 @@ struct Areas {
   diagnose::HangJudgement hang = {};
   std::size_t watched_ports = 0;
   TraceMeeting traces = {};
+  std::vector<OtherTraces> other_traces = {};  // of further jobs, in the pile
 };
 
 void judge_curves(const Pile& pile, const diagnose::Reference& reference, Areas& areas,
@@ -309,7 +313,7 @@ Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
   said.take(std::move(network.said));
   said.take(judge_pile_hosts(pile.hosts));
   areas.traces = judge_traces(pile.traces, said);
-  judge_other_traces(pile, said);
+  areas.other_traces = judge_other_traces(pile, said);
   return areas;
 }
 
@@ -381,7 +385,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                              std::move(plan), request.why || shell.explain()});
   bundles.name_as_given(document);
   if (!shell.wants_page()) return shell.finish(document);
-  core::Json pictures = doctor_pictures(facts, areas.traces);
+  core::Json pictures = doctor_pictures(facts, areas.traces, areas.other_traces);
   bundles.name_as_given(pictures);
   return shell.finish(document, pictures);
 }

@@ -12,6 +12,7 @@ using core::Json;
 
 constexpr std::size_t kMostCurves = 32;
 constexpr std::size_t kMostMachines = 4;
+constexpr std::size_t kMostOtherTimelines = 15;
 
 Json curve_pictures(const std::vector<diagnose::JudgedReading>& readings) {
   Json curves = Json::array();
@@ -34,9 +35,22 @@ Json machine_pictures(const std::vector<diagnose::JobMachine>& machines) {
   return pictures;
 }
 
+Json other_timelines(const std::vector<OtherTraces>& others) {
+  Json timelines = Json::array();
+  for (const OtherTraces& one : others) {
+    if (timelines.size() == kMostOtherTimelines) break;
+    Json timeline =
+        timeline_picture(timeline_of(*one.traces, one.meeting.clocks, one.meeting.killers));
+    timeline["name"] = one.folder;
+    timelines.push_back(std::move(timeline));
+  }
+  return timelines;
+}
+
 }  // namespace
 
-Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting) {
+Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting,
+                     const std::vector<OtherTraces>& others) {
   Json pictures = facts.dumps != nullptr ? hang_pictures(*facts.dumps) : Json::object();
   if (Json curves = curve_pictures(facts.curves); !curves.empty())
     pictures["curves"] = std::move(curves);
@@ -45,6 +59,8 @@ Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meetin
   if (!facts.traces.empty())
     pictures["timeline"] =
         timeline_picture(timeline_of(facts.traces, meeting.clocks, meeting.killers));
+  if (Json timelines = other_timelines(others); !timelines.empty())
+    pictures["other_timelines"] = std::move(timelines);
   return pictures;
 }
 

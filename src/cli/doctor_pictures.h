@@ -1,6 +1,7 @@
 // What only the page of doctor shows: the pictures of the areas that the pile has.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/json.h"
@@ -16,9 +17,17 @@ struct TraceMeeting {
   std::vector<diagnose::KillerUse> killers = {};
 };
 
+// The traces of a further job of the pile.
+struct OtherTraces {
+  std::string folder = {};
+  const std::vector<torch::Trace>* traces = nullptr;
+  TraceMeeting meeting = {};
+};
+
 // {curves: [as result.curves of `curve`], machines: [{name, as result of `topo show`}], and what
-// `hang` and `trace` put on their pages}; an area that the pile has not is not there. Of many
-// curves and machines the first are taken.
-core::Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting);
+// `hang` and `trace` put on their pages, other_timelines: [{name, as timeline}]}; an area that the
+// pile has not is not there. Of many curves, machines and jobs the first are taken.
+core::Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting,
+                           const std::vector<OtherTraces>& others);
 
 }  // namespace comm_probe::cli

@@ -2,13 +2,16 @@
 // where it has nothing to show.
 import { Child } from "../dom";
 import { Fields } from "../json";
+import { channels } from "./channels";
 import { checks } from "./checks";
 import { curves } from "./curves";
 import { decisions } from "./decisions";
+import { differences } from "./differences";
 import { gap } from "./gap";
 import { groupMatrix } from "./groups";
 import { heatMap } from "./heat";
 import { ledgers } from "./ledger";
+import { links } from "./links";
 import { schemes } from "./moe";
 import { shares } from "./shares";
 import { sides } from "./sides";
@@ -17,6 +20,7 @@ import { topology } from "./topology";
 import { waitGraph } from "./waits";
 
 type Picture = (document: Fields) => Child;
-const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, timeline, shares, curves, schemes, heatMap, ledgers];
+const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, differences, channels, timeline, shares, links,
+                        curves, schemes, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));

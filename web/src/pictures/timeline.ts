@@ -3,7 +3,7 @@
 // that a thousand ranks scroll smoothly.
 import { Child, h } from "../dom";
 import { nanoseconds } from "../format";
-import { Fields, isFields, list, number, numbers, text } from "../json";
+import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 import { color, onTheme } from "../theme";
 import { hideTip, showTip } from "../tip";
 
@@ -317,9 +317,16 @@ class Timeline {
   }
 }
 
-export function timeline(document: Fields): Child {
-  const rows = list(document, "pictures", "timeline", "rows").filter(isFields).map(rowOf).filter(row => row.state.length > 0);
+function shown(picture: Fields, title: string): Child {
+  const rows = list(picture, "rows").filter(isFields).map(rowOf).filter(row => row.state.length > 0);
   if (rows.length === 0) return null;
-  const texts = (key: string) => list(document, "pictures", "timeline", key).map(one => text(one));
-  return h("section", {}, h("h3", {}, "Time line"), new Timeline(rows, texts("names"), texts("notes")).element);
+  const texts = (key: string) => list(picture, key).map(one => text(one));
+  return h("section", {}, h("h3", {}, title), new Timeline(rows, texts("names"), texts("notes")).element);
+}
+
+// Of a pile of several jobs, each has its own.
+export function timeline(document: Fields): Child {
+  const others = list(document, "pictures", "other_timelines").filter(isFields);
+  return [shown(fields(document, "pictures", "timeline"), "Time line"),
+          others.map(one => shown(one, `Time line of ${text(one, "name")}`))];
 }
