@@ -1,6 +1,7 @@
 #include "cli/curve_view.h"
 #include "cli/fit_view.h"
 #include "diagnose/curve_verdict.h"
+#include "diagnose/small_end.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -56,13 +57,14 @@ Json rows_json(const Curve& curve) {
   return rows;
 }
 
-Json left_end_json(const std::optional<model::LeftEnd>& left) {
+Json left_end_json(const std::optional<model::LeftEnd>& left, const curve::RunSettings& settings) {
   if (!left) return nullptr;
   return {{"latency_us", core::json_number(left->latency.in_us())},
           {"fastest_us", core::json_number(left->fastest.in_us())},
           {"slowest_us", core::json_number(left->slowest.in_us())},
           {"first_bytes", core::json_bytes(left->first)},
-          {"last_bytes", core::json_bytes(left->last)}};
+          {"last_bytes", core::json_bytes(left->last)},
+          {"launches_us", core::json_number(diagnose::launches_of(settings).in_us())}};
 }
 
 Json plateau_json(const std::optional<model::Plateau>& plateau) {
@@ -124,7 +126,7 @@ Json priced(const model::Ledger& ledger) {
 }
 
 // What NCCL's model gives on the machine that was named.
-Json plan_json(const std::optional<diagnose::PlanPrice>& plan) {
+Json plan_json(const std::optional<diagnose::PlanPrice>& plan, const curve::RunSettings& settings) {
   if (!plan) return nullptr;
   Json json = {{"plateau", priced(plan->plateau)},
                {"measured_busbw_GBps", core::json_number(plan->measured.in_GBps())},
@@ -134,6 +136,7 @@ Json plan_json(const std::optional<diagnose::PlanPrice>& plan) {
                {"source", plan->plateau.source}};
   if (plan->smallest_time > core::Duration()) {
     json["smallest"] = priced(plan->smallest);
+    json["smallest"]["expected_us"] = core::json_number(smallest_expected(*plan, settings).in_us());
     json["smallest"]["measured_us"] = core::json_number(plan->smallest_time.in_us());
   }
   return json;
@@ -165,13 +168,13 @@ Json curve_json(const diagnose::JudgedCurve& judged) {
           {"nccl_version", curve.nccl_version},
           {"rows", rows_json(curve)},
           {"fit", fit ? fit_json(*fit, analysis.shape.plateau) : Json(nullptr)},
-          {"left_end", left_end_json(analysis.shape.left_end)},
+          {"left_end", left_end_json(analysis.shape.left_end, curve.settings)},
           {"plateau", plateau_json(analysis.shape.plateau)},
           {"steps", steps_json(analysis.shape)},
           {"humps", humps_json(analysis.shape)},
           {"in_place_over_out_of_place", or_null(analysis.shape.again_ratio)},
           {"reference", reference_json(judged.expectation)},
-          {"nccl_model", plan_json(judged.plan)},
+          {"nccl_model", plan_json(judged.plan, curve.settings)},
           {"standing", standing_name(standing_of(judged))}};
 }
 

@@ -13,6 +13,7 @@
 #include "cli/method_name.h"
 #include "core/units.h"
 #include "diagnose/curve_verdict.h"
+#include "diagnose/small_end.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -107,19 +108,31 @@ std::string in_place_text(const curve::Analysis& analysis) {
   return fmt::format("{} times the out-of-place time", format_number(*ratio, 3));
 }
 
-std::string plan_text(const diagnose::PlanPrice& plan) {
-  const auto method = [](const model::Ledger& ledger) {
-    return method_name(ledger.algorithm, ledger.protocol);
-  };
+std::string method_of(const model::Ledger& ledger) {
+  return method_name(ledger.algorithm, ledger.protocol);
+}
+
+// Where one thread launches on several GPUs, that can take longer than the message.
+std::string smallest_text(const diagnose::PlanPrice& plan, const curve::RunSettings& settings) {
+  const model::Ledger& model = plan.smallest;
+  const double times = plan.smallest_time / smallest_expected(plan, settings);
+  const core::Duration launches = diagnose::launches_of(settings);
+  const std::string bound =
+      launches > model.time()
+          ? fmt::format(", {} to launch on the GPUs of a thread in turn", format_duration(launches))
+          : "";
+  return fmt::format("; {} at {} with {}{}, measured {} times that", format_duration(model.time()),
+                     format_bytes(model.collective.bytes), method_of(model), bound,
+                     format_number(times, 3));
+}
+
+std::string plan_text(const diagnose::PlanPrice& plan, const curve::RunSettings& settings) {
   std::string text =
       fmt::format("{} at {} with {}, measured {} of it", format_bandwidth(plan.plateau.busbw()),
-                  format_bytes(plan.plateau.collective.bytes), method(plan.plateau),
+                  format_bytes(plan.plateau.collective.bytes), method_of(plan.plateau),
                   core::format_percent(plan.share(), 3));
   if (plan.smallest.time() > core::Duration() && plan.smallest_time > core::Duration())
-    text += fmt::format("; {} at {} with {}, measured {} times that",
-                        format_duration(plan.smallest.time()),
-                        format_bytes(plan.smallest.collective.bytes), method(plan.smallest),
-                        format_number(plan.smallest_time / plan.smallest.time(), 3));
+    text += smallest_text(plan, settings);
   return fmt::format("{} ({}: {})", text, basis_name(plan.plateau.basis), plan.plateau.source);
 }
 
@@ -143,7 +156,8 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
   if (const std::string text = in_place_text(analysis); !text.empty())
     facts.rows.emplace_back("in place", text);
   if (judged.expectation) facts.rows.emplace_back("reference", reference_text(*judged.expectation));
-  if (judged.plan) facts.rows.emplace_back("NCCL's model", plan_text(*judged.plan));
+  if (judged.plan)
+    facts.rows.emplace_back("NCCL's model", plan_text(*judged.plan, judged.curve->settings));
   if (const std::string line = sparkline(judged); !line.empty())
     facts.rows.emplace_back("busbw", line);
   blocks.emplace_back(std::move(facts));
