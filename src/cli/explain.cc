@@ -4,6 +4,7 @@
 #include "cli/explain_pages.h"
 #include "cli/subcommands.h"
 #include "core/finding_table.h"
+#include "core/language.h"
 #include "core/pages.h"
 #include "core/spelling.h"
 #include "report/markdown.h"
@@ -40,17 +41,25 @@ Document explain_caveat(const core::CaveatEntry& entry) {
   return document;
 }
 
+std::string term_text(const core::TermEntry& entry, std::string_view field,
+                      std::string_view english) {
+  return core::in_language("terms", entry.word, field, english);
+}
+
 Document explain_term(const core::TermEntry& entry) {
   Document document{.command = "explain"};
-  document.result = {{"word", entry.word}, {"meaning", entry.meaning}};
-  KeyValues rows{{{std::string(entry.word), std::string(entry.meaning)}}};
+  const std::string meaning = term_text(entry, "meaning", entry.meaning);
+  document.result = {{"word", entry.word}, {"meaning", meaning}};
+  KeyValues rows{{{std::string(entry.word), meaning}}};
   if (!entry.figure.empty()) {
-    document.result["figure"] = {{"text", entry.figure}, {"source", entry.source}};
-    rows.rows.emplace_back("figure", fmt::format("{} ({})", entry.figure, entry.source));
+    const std::string figure = term_text(entry, "figure", entry.figure);
+    const std::string source = term_text(entry, "source", entry.source);
+    document.result["figure"] = {{"text", figure}, {"source", source}};
+    rows.rows.emplace_back(label("figure"), fmt::format("{} ({})", figure, source));
   }
   if (!entry.command.empty()) {
     document.result["command"] = entry.command;
-    rows.rows.emplace_back("shown by", entry.command);
+    rows.rows.emplace_back(label("shown by"), entry.command);
   }
   document.body.emplace_back(std::move(rows));
   return document;
@@ -59,10 +68,10 @@ Document explain_term(const core::TermEntry& entry) {
 void add_pages(core::Json& words, Document& document) {
   KeyValues rows;
   for (const core::Topic& topic : core::topics())
-    rows.rows.emplace_back(topic.name, std::string(topic.question));
+    rows.rows.emplace_back(topic.name, question_of(topic));
   rows.rows.emplace_back("misconceptions", "what is widely believed and wrong, with figures");
   for (const auto& row : rows.rows) words.push_back(row.first);
-  document.body.emplace_back(core::Heading{"Pages"});
+  document.body.emplace_back(core::Heading{label("Pages")});
   document.body.emplace_back(std::move(rows));
 }
 
@@ -75,11 +84,11 @@ Document list(const std::string& area) {
     for (const auto* entry : entries) {
       const std::string_view word = word_of(*entry);
       if (!area.empty() && !word.starts_with(area + ".")) continue;
-      rows.rows.emplace_back(word, entry->meaning);
+      rows.rows.emplace_back(word, core::in_language("terms", word, "meaning", entry->meaning));
       words.push_back(word);
     }
     if (rows.rows.empty()) return;
-    document.body.emplace_back(core::Heading{title});
+    document.body.emplace_back(core::Heading{label(title)});
     document.body.emplace_back(std::move(rows));
   };
   const auto id = [](const auto& entry) { return entry.id; };
@@ -162,10 +171,18 @@ void add_explain(CLI::App& root, Shell& shell) {
   add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`",
              {"findings", "terms", "misconceptions"})
       ->group("");
+  app->add_option_function<std::string>(
+         "--lang",
+         [](const std::string& name) {
+           core::set_language(name == "zh" ? core::Language::kChinese : core::Language::kEnglish);
+         },
+         "language of terms, misconceptions and pages; findings are English")
+      ->check(CLI::IsMember({"en", "zh"}))
+      ->type_name("en|zh");
   app->footer(
       "Examples:\n"
       "  comm-probe explain busbw\n"
-      "  comm-probe explain log.socket-fallback\n"
+      "  comm-probe explain log.tcp-fallback\n"
       "  comm-probe explain misconception 1    (of 13: a faster NIC cures slow communication)\n"
       "  comm-probe explain all_reduce-path    (from Python to the wire)\n"
       "  comm-probe explain network-paths      (TCP, RDMA, GPUDirect RDMA)");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/language.h"
+
 namespace comm_probe::cli {
 namespace {
 
@@ -23,17 +25,38 @@ core::Preformatted commands_block(const std::vector<core::ShownBy>& shown_by) {
   return {lines};
 }
 
+std::string text_of(const core::Misconception& one, std::string_view field,
+                    std::string_view english) {
+  return core::in_language("misconceptions", one.name, field, english);
+}
+
 std::size_t number_of(const core::Misconception& one) {
   return static_cast<std::size_t>(&one - core::misconceptions().data()) + 1;
 }
 
+std::string section_text(const core::Topic& topic, const char* field, int number,
+                         std::string_view english) {
+  return core::in_language("topics", topic.name, field + std::to_string(number), english);
+}
+
 core::Json as_json(const core::Misconception& one) {
-  return {{"number", number_of(one)}, {"name", one.name},
-          {"belief", one.belief},     {"why", one.why},
-          {"right", one.right},       {"shown_by", commands_json(one.shown_by)}};
+  return {{"number", number_of(one)},
+          {"name", one.name},
+          {"belief", text_of(one, "belief", one.belief)},
+          {"why", text_of(one, "why", one.why)},
+          {"right", text_of(one, "right", one.right)},
+          {"shown_by", commands_json(one.shown_by)}};
 }
 
 }  // namespace
+
+std::string label(std::string_view english) {
+  return core::in_language("labels", english, "text", english);
+}
+
+std::string question_of(const core::Topic& topic) {
+  return core::in_language("topics", topic.name, "question", topic.question);
+}
 
 Document list_misconceptions() {
   Document document{.command = "explain"};
@@ -41,10 +64,12 @@ Document list_misconceptions() {
   core::Json all = core::Json::array();
   for (const core::Misconception& one : core::misconceptions()) {
     all.push_back(as_json(one));
-    rows.rows.emplace_back(fmt::format("{:2} {}", number_of(one), one.name), one.belief);
+    rows.rows.emplace_back(fmt::format("{:2} {}", number_of(one), one.name),
+                           text_of(one, "belief", one.belief));
   }
   document.result = {{"misconceptions", all}};
-  document.body.emplace_back(core::Heading{"misconceptions: what is widely believed and wrong"});
+  document.body.emplace_back(
+      core::Heading{label("misconceptions: what is widely believed and wrong")});
   document.body.emplace_back(std::move(rows));
   document.body.emplace_back(core::Paragraph{
       "`comm-probe explain misconception N` (or its name) says why, what is right, and which "
@@ -55,10 +80,11 @@ Document list_misconceptions() {
 Document explain_misconception(const core::Misconception& one) {
   Document document{.command = "explain"};
   document.result = as_json(one);
-  document.body.emplace_back(KeyValues{{{"belief", std::string(one.belief)},
-                                        {"why it is wrong", std::string(one.why)},
-                                        {"what is right", std::string(one.right)}}});
-  document.body.emplace_back(core::Heading{"Shown by"});
+  document.body.emplace_back(
+      KeyValues{{{label("belief"), text_of(one, "belief", one.belief)},
+                 {label("why it is wrong"), text_of(one, "why", one.why)},
+                 {label("what is right"), text_of(one, "right", one.right)}}});
+  document.body.emplace_back(core::Heading{label("Shown by")});
   document.body.emplace_back(commands_block(one.shown_by));
   return document;
 }
@@ -66,17 +92,21 @@ Document explain_misconception(const core::Misconception& one) {
 Document explain_topic(const core::Topic& topic) {
   Document document{.command = "explain"};
   core::Json sections = core::Json::array();
-  document.body.emplace_back(core::Heading{fmt::format("{}: {}", topic.name, topic.question)});
+  document.body.emplace_back(core::Heading{fmt::format("{}: {}", topic.name, question_of(topic))});
+  int number = 0;
   for (const core::Section& section : topic.sections) {
-    sections.push_back({{"title", section.title}, {"text", section.text}});
-    document.body.emplace_back(core::Heading{std::string(section.title)});
-    document.body.emplace_back(core::Paragraph{std::string(section.text)});
+    ++number;
+    const std::string title = section_text(topic, "title", number, section.title);
+    const std::string text = section_text(topic, "text", number, section.text);
+    sections.push_back({{"title", title}, {"text", text}});
+    document.body.emplace_back(core::Heading{title});
+    document.body.emplace_back(core::Paragraph{text});
   }
   document.result = {{"name", topic.name},
-                     {"question", topic.question},
+                     {"question", question_of(topic)},
                      {"sections", sections},
                      {"shown_by", commands_json(topic.shown_by)}};
-  document.body.emplace_back(core::Heading{"Shown by"});
+  document.body.emplace_back(core::Heading{label("Shown by")});
   document.body.emplace_back(commands_block(topic.shown_by));
   return document;
 }

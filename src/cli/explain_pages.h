@@ -9,6 +9,10 @@
 
 namespace comm_probe::cli {
 
+// In the language of --lang: what stands before a text, and what a topic asks.
+std::string label(std::string_view english);
+std::string question_of(const core::Topic& topic);
+
 core::Document list_misconceptions();
 core::Document explain_misconception(const core::Misconception& one);
 core::Document explain_topic(const core::Topic& topic);

@@ -52,20 +52,51 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+// No line begins with one of these: they belong to what stands before them.
+static bool is_closing(char32_t code_point) {
+  constexpr std::u32string_view kClosing =
+      U"\u3001\u3002\uFF0C\uFF1A\uFF1B\uFF09\uFF1F\uFF01\u300D\u201D";
+  return kClosing.find(code_point) != std::u32string_view::npos;
+}
+
+// Chinese has no spaces: a line may also end before or behind a wide character. How much of `word`
+// fits into `room` columns and ends there, or ends first where the line is still empty; 0 where
+// nothing does.
+static std::size_t length_that_fits(std::string_view word, std::size_t room, bool is_line_empty) {
+  std::size_t fits = 0, columns = 0, at = 0;
+  bool was_wide = false;
+  while (at < word.size()) {
+    const CodePoint point = first_code_point(word.substr(at));
+    const bool is_wide = columns_of(point.value) == 2;
+    if (at > 0 && (is_wide || was_wide) && !is_closing(point.value)) {
+      if (columns > room) return fits == 0 && is_line_empty ? at : fits;
+      fits = at;
+    }
+    columns += static_cast<std::size_t>(columns_of(point.value));
+    at += point.length;
+    was_wide = is_wide;
+  }
+  return columns <= room || (fits == 0 && is_line_empty) ? word.size() : fits;
+}
+
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
     const std::size_t space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
+    std::string_view word = text.substr(0, space);
     text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     if (word.empty()) continue;
-    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+    for (;;) {
+      const std::size_t used = line.empty() ? 0 : display_width(line) + 1;
+      const std::size_t room = width > used ? width - used : 0;
+      const std::size_t fits = length_that_fits(word, room, line.empty());
+      if (fits > 0) line += (line.empty() ? "" : " ") + std::string(word.substr(0, fits));
+      word.remove_prefix(fits);
+      if (word.empty()) break;
       lines.push_back(std::move(line));
       line.clear();
     }
-    if (!line.empty()) line += ' ';
-    line += word;
   }
   if (!line.empty() || lines.empty()) lines.push_back(std::move(line));
   return lines;

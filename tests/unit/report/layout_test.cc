@@ -51,6 +51,14 @@ TEST(Layout, Wraps) {
   EXPECT_EQ(wrap("", 5), (Lines{""}));
 }
 
+// Chinese has no spaces; a line does not begin with its comma.
+TEST(Layout, WrapsBesideWideCharacters) {
+  EXPECT_EQ(wrap("\u901a\u4fe1\u5f88\u6162", 5), (Lines{"\u901a\u4fe1", "\u5f88\u6162"}));
+  EXPECT_EQ(wrap("\u901a\u4fe1\uff0c\u6162", 5), (Lines{"\u901a", "\u4fe1\uff0c", "\u6162"}));
+  EXPECT_EQ(wrap("a \u7528NCCL_ALGO\u8bbe", 8), (Lines{"a \u7528", "NCCL_ALGO", "\u8bbe"}));
+  EXPECT_EQ(wrap("\u901a\u4fe1", 1), (Lines{"\u901a", "\u4fe1"}));
+}
+
 TEST(Layout, ShortensTheMiddle) {
   EXPECT_EQ(shorten("a-very-long-file-name.txt", 14), "a-ver...me.txt");
   EXPECT_EQ(shorten("short", 5), "short");
