@@ -7,7 +7,7 @@ export CCACHE_BASEDIR
 export CCACHE_NOHASHDIR := 1
 SOURCES = $(shell find src plugins tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
 
-.PHONY: build run test test-web check-web web test-asan test-tsan test-clang bench fuzz format check-format docs lint install clean
+.PHONY: build run test test-web check-web web test-asan test-tsan test-clang bench fuzz format check-format docs accuracy lint install deb tarball clean
 build: build/build.ninja
 	@cmake --build build -j $(JOBS)
 
@@ -84,6 +84,11 @@ docs: build
 	@build/comm-probe explain --markdown terms >docs/terms.md
 	@build/comm-probe explain --markdown misconceptions >docs/misconceptions.md
 
+# predictions beside the public curves of ../shared
+CURVES ?= ../shared/data/field/curves
+accuracy: build
+	@scripts/accuracy.py build/comm-probe $(CURVES) >docs/accuracy.md
+
 # sizes of functions and files against our targets, then clang-tidy
 lint: build
 	@scripts/setup.sh lint
@@ -93,5 +98,19 @@ lint: build
 install: build
 	@cmake --install build --prefix $(PREFIX)
 
+# build/comm-probe_VERSION_ARCH.deb, for the Debian that it is built on; lintian has nothing to say about it
+deb:
+	@scripts/setup.sh package
+	@cmake --preset release >/dev/null
+	@cmake --build build -j $(JOBS) --target comm-probe
+	@lintian --fail-on error,warning "$$(packaging/build_deb.sh build | tee /dev/stderr)"
+
+# build-portable/comm-probe-VERSION-linux-ARCH.tar.gz: runs on every Linux with the glibc that it prints, or a later one
+tarball:
+	@scripts/setup.sh package
+	@cmake --preset portable >/dev/null
+	@cmake --build build-portable -j $(JOBS) --target comm-probe
+	@packaging/build_tarball.sh build-portable
+
 clean:
-	@rm -rf build build-asan build-tsan build-clang build-fuzz
+	@rm -rf build build-portable build-asan build-tsan build-clang build-fuzz

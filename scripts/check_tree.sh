@@ -4,7 +4,7 @@
 set -u
 cd "${1:-.}" || exit 2
 git rev-parse --is-inside-work-tree >/dev/null 2>&1 || exit 0
-known='^(\.ci|bench|catalog|cmake|cuda|docs|examples|fuzz|plugins|scripts|src|tests|web)$'
+known='^(\.ci|bench|catalog|cmake|cuda|docs|examples|fuzz|packaging|plugins|scripts|src|tests|web)$'
 bad=0
 for folder in $(git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE "$known"); do
   echo "$folder/: no folder of the house"

@@ -5,6 +5,7 @@
 #   scripts/setup.sh bench   also the peers that `make bench` measures against
 #   scripts/setup.sh fuzz    also clang and its fuzzer runtime
 #   scripts/setup.sh lint    also what `make lint` needs
+#   scripts/setup.sh package also what `make deb` and `make tarball` need
 #   scripts/setup.sh npm     also Node and npm, for `make web` and `make check-web`
 #   scripts/setup.sh web     these and Chromium, for `make test-web`
 # Elsewhere than on Debian it installs nothing and says what is needed.
@@ -16,6 +17,7 @@ test_packages="openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev libsimgrid-d
 bench_packages="libbenchmark-dev libgloo-dev python3-numpy $test_packages"
 fuzz_packages="clang-14 libclang-rt-14-dev"
 lint_packages="clang-tidy-14 universal-ctags"
+package_packages="dpkg-dev lintian openmpi-bin libopenmpi-dev libucx-dev libibverbs-dev"
 npm_packages="nodejs npm"
 command -v npm >/dev/null && npm_packages=  # a Node from elsewhere brings its own npm
 web_packages="$npm_packages chromium fonts-dejavu-core"
@@ -27,9 +29,10 @@ for extra in "$@"; do
     bench) packages="$packages $bench_packages" ;;
     fuzz) packages="$packages $fuzz_packages" ;;
     lint) packages="$packages $lint_packages" ;;
+    package) packages="$packages $package_packages" ;;
     npm) packages="$packages $npm_packages" ;;
     web) packages="$packages $web_packages" ;;
-    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint, npm, web)" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown part '$extra' (known: test, bench, fuzz, lint, package, npm, web)" >&2; exit 2 ;;
   esac
 done
 
