@@ -7,7 +7,7 @@
 #          take its overlap away, link, NCCL against plan, our all_reduce, the tests of the kernels (TEST_HW=file)
 #   all    `first`, and what needs several GPUs: every collective from 8 B to 8 GiB, NCCL beside a plain loop and
 #          PyTorch, small all_reduces every way there is, routed all_to_alls, the page of `run`
-#   lab    six hangs and four slow jobs of real NCCL, diagnosed
+#   lab    six hangs and seven slow jobs of real NCCL, diagnosed
 #
 # ONLY=REGEX takes the steps whose names match. Every step has a time limit and leaves FOLDER/NAME.txt; one line each
 # says NAME, its status and its seconds. Nothing is judged here. NCCL is found as `bench --backend nccl` finds it; NVLink
@@ -54,7 +54,11 @@ first() {
   probe 60 nccl-all_reduce-json bench all_reduce --backend nccl "${shared[@]}" -b 8 -e 16M -f 64 --timeout 20s --json
   probe 60 cuda-one-shot bench all_reduce --backend cuda --algo one-shot -b 8K -e 256K -G 10 -n 100
   probe 60 cuda-two-shot bench all_reduce --backend cuda --algo two-shot -b 8K -e 8M -G 10 -n 50
-  [ -z "${TEST_HW:-}" ] || step 60 hw "$TEST_HW"
+  if [ -n "${TEST_HW:-}" ]; then
+    # the probe of the overlap must be the first to use CUDA in its process
+    step 60 hw-overlap env COMM_PROBE_TESTED="$program" "$TEST_HW" --gtest_filter='OverlapHere.*'
+    step 120 hw env COMM_PROBE_TESTED="$program" "$TEST_HW" --gtest_filter='-OverlapHere.*'
+  fi
   probe 400 run run --json --html run.html
 }
 
@@ -81,6 +85,11 @@ lab() {
     probe 90 "hang-$class" lab hang --class "$class" --folder "hang-$class-left"
     probe 20 "hang-$class-said" hang "hang-$class-left"
     tar -czf "hang-$class-left.tgz" "hang-$class-left" 2>/dev/null && rm -rf "hang-$class-left"
+  done
+  for class in forced_algorithm one_channel p2p_off; do
+    probe 60 "slow-$class" lab slow --class "$class" --folder "slow-$class-left" --patience 50s
+    probe 20 "slow-$class-said" doctor "slow-$class-left/planted"
+    tar -czf "slow-$class-left.tgz" "slow-$class-left" 2>/dev/null && rm -rf "slow-$class-left"
   done
   for class in healthy tiny_collectives item_sync straggler; do
     probe 60 "slow-$class" lab slow --class "$class" --folder "slow-$class-left" --patience 45s

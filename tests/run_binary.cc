@@ -14,6 +14,12 @@
 namespace comm_probe::test {
 namespace {
 
+// That of this build, or another (on a machine that has only the programs).
+const char* program() {
+  const char* named = std::getenv("COMM_PROBE_TESTED");
+  return named != nullptr ? named : COMM_PROBE_BINARY;
+}
+
 // Standard streams are memory files: nothing can fill up, so nobody has to read while it runs.
 class MemoryFile {
  public:
@@ -48,7 +54,7 @@ class MemoryFile {
   ::setpgid(0, 0);  // so that the limit ends everything that it starts
   for (int i = 0; i < 3; ++i) ::dup2(streams[static_cast<std::size_t>(i)], i);
   for (const auto& [name, value] : around.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  ::setenv("COMM_PROBE", COMM_PROBE_BINARY, 1);
+  ::setenv("COMM_PROBE", program(), 1);
   if (!around.directory.empty() && ::chdir(around.directory.c_str()) != 0) ::_exit(126);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -105,7 +111,7 @@ std::ostream& operator<<(std::ostream& stream, const BinaryRun& run) {
 
 BinaryRun run_binary(const std::vector<std::string>& arguments,
                      const BinarySurroundings& surroundings) {
-  std::vector<std::string> words = {COMM_PROBE_BINARY};
+  std::vector<std::string> words = {program()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run(words, surroundings);
 }

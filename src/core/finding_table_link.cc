@@ -38,6 +38,15 @@ constexpr std::array kFindings = {
         "width; run `numactl -N NODE comm-probe link --only pcie` on the GPU's NUMA node "
         "(`comm-probe topo show` names it)"},
     FindingEntry{
+        "link.gpu-ways-share", Severity::kInfo, Layer::kHardware,
+        "Each direction between host and GPU carries what the slot can; both together stay below "
+        "twice that.",
+        "The slot is sound: both directions share something behind it, as host memory, an IOMMU "
+        "or the CPU's root complex. In virtual machines it differs with every allocation of the "
+        "pinned memory.",
+        "Pull nothing. Where a job moves data both ways at a time, run it on the GPU's NUMA node "
+        "with huge pages, and compare with a machine without a hypervisor."},
+    FindingEntry{
         "link.gpu-pair-below-links", Severity::kWarning, Layer::kHardware,
         "Direct copies between two GPUs are far below what the links between them carry.",
         "NVLinks that are down or in recovery, a fabric manager that did not finish, "
@@ -81,6 +90,10 @@ constexpr std::array kCaveats = {
                 "A part of the measurement of the GPUs failed; the others were measured.",
                 "Read the driver's error in the caveat; nvidia-smi shows whether others use the "
                 "GPU's memory, and `dmesg | grep Xid` whether the GPU itself had an error."},
+    CaveatEntry{"link.launch-blocking",
+                "CUDA_LAUNCH_BLOCKING is set in this environment, and was taken away for the "
+                "measurement of links.",
+                "Unset it for jobs: it is for debugging, and every kernel is waited for."},
     CaveatEntry{"link.no-ledger", "A collective was measured for which there is no ledger.",
                 "Use at most one rank per core, and an algorithm that the ledger knows."},
     CaveatEntry{"link.host-unreadable",

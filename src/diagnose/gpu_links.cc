@@ -79,6 +79,40 @@ std::string label(const GpuLink& link) {
   return fmt::format("{} ({})", link.name(), measure::gpu_link_kind_name(link.kind));
 }
 
+bool is_from_pinned_host(const GpuLink& link, GpuLinkKind kind, int gpu) {
+  return link.kind == kind && link.gpu == gpu && !link.peer &&
+         link.memory == measure::HostMemory::kPinned && link.mover != measure::Mover::kKernel &&
+         link.rate;
+}
+
+// Each of the two directions alone reaches what the slot carries.
+bool ways_are_sound(const GpuLink& both, const GpuLinks& links,
+                    const std::optional<Survey>& survey) {
+  for (const GpuLinkKind kind : {GpuLinkKind::kHostToDevice, GpuLinkKind::kDeviceToHost}) {
+    const auto way = std::find_if(links.links.begin(), links.links.end(), [&](const GpuLink& link) {
+      return is_from_pinned_host(link, kind, both.gpu);
+    });
+    if (way == links.links.end()) return false;
+    const auto ceiling = ceiling_of(*way, links, survey);
+    if (!ceiling || way->rate->value < ceiling->rate.value * kBelowSlot) return false;
+  }
+  return true;
+}
+
+void say_ways_share(const GpuLink& link, const GpuCeiling& ceiling, LinkJudgement& judgement) {
+  Finding finding = core::make_finding(
+      "link.gpu-ways-share",
+      fmt::format("each direction between host and GPU {} carries what {} can, both together {}, "
+                  "{} of twice that: host memory, the IOMMU or the hypervisor, not the slot",
+                  link.gpu, ceiling.name, core::format_bandwidth(link.rate->value),
+                  core::format_percent(link.rate->value / ceiling.rate.value, 2)));
+  finding.expected = figure_of(ceiling.rate);
+  finding.observed = figure_of(*link.rate);
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {"comm-probe topo show   (the GPU's NUMA node; numactl -N NODE)"};
+  judgement.findings.push_back(std::move(finding));
+}
+
 void judge_ceiling(const GpuLink& link, const GpuLinks& links, const std::optional<Survey>& survey,
                    LinkJudgement& judgement) {
   const auto ceiling = ceiling_of(link, links, survey);
@@ -89,6 +123,8 @@ void judge_ceiling(const GpuLink& link, const GpuLinks& links, const std::option
     return;
   const double share = link.rate->value / ceiling->rate.value;
   if (share >= (is_host ? kBelowSlot : kBelowLinks)) return;
+  if (link.kind == GpuLinkKind::kHostBothWays && ways_are_sound(link, links, survey))
+    return say_ways_share(link, *ceiling, judgement);
   Finding finding = core::make_finding(
       is_host ? "link.gpu-below-slot" : "link.gpu-pair-below-links",
       fmt::format("{} reaches {}, {} of the {} that {} carries", label(link),

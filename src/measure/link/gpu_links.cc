@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <thread>
 
 #include "core/finding_table.h"
+#include "core/host.h"
 #include "measure/clock.h"
 #include "measure/link/gpu_phases.h"
 #include "measure/link/nearness.h"
@@ -172,6 +174,15 @@ void measure_gpu(GpuBench& bench, int gpu, Result<IpcPeer>& second_process) {
   note(bench, "sharing of GPU memory between processes", shared);
 }
 
+// A driver that waits for every launch never comes to release a stream that is held for a timing.
+// Read when CUDA starts, so that taking it away before that measures the links as they are.
+bool take_launch_blocking_away() {
+  const auto value = core::Host::real().environment("CUDA_LAUNCH_BLOCKING");
+  if (!value || value->empty() || *value == "0") return false;
+  ::unsetenv("CUDA_LAUNCH_BLOCKING");
+  return true;
+}
+
 }  // namespace
 
 Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const GpuPlan& asked,
@@ -182,6 +193,7 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
     plan.copies = std::min(plan.copies, 4);
     plan.samples = std::min(plan.samples, 3);
   }
+  const bool was_blocking = take_launch_blocking_away();
   auto second_process = IpcPeer::start();
   const auto use = use_by_others();
   auto contexts = open_all();
@@ -189,6 +201,11 @@ Result<GpuLinks> measure_gpu_links(const topology::HostTopology& host, const Gpu
   const auto largest = largest_copy(host, plan, *contexts);
   if (!largest) return largest.error();
   GpuLinks found;
+  if (was_blocking)
+    found.caveats.push_back(core::make_caveat(
+        "link.launch-blocking", "CUDA_LAUNCH_BLOCKING=1 while links and launches were measured",
+        "what is shown is what they cost without it; a job started with it waits for the end of "
+        "every kernel and hides no communication"));
   found.driver = cuda::version_text(cuda::driver().version());
   for (const cuda::Context& context : *contexts) found.devices.push_back(describe(context, host));
   for (GpuDevice& device : found.devices) add_use(use, device);

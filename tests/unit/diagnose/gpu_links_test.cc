@@ -63,6 +63,20 @@ TEST(GpuLinks, FarBelowTheSlotIsAFinding) {
   EXPECT_THAT(judgement.findings[0].summary, testing::HasSubstr("40 GB/s"));
 }
 
+// An H200 in a virtual machine, 2026-11-30: 55.4 and 55.3 alone, 84.0 together.
+TEST(GpuLinks, TwoSoundWaysThatShareSomethingAreNoFaultOfTheSlot) {
+  const GpuLink both = from_host(84, GpuLinkKind::kHostBothWays);
+  const GpuLinks links = of({from_host(55.4, GpuLinkKind::kHostToDevice), from_host(55.3), both});
+  const auto judgement = judge_gpu_links(links, machine());
+  ASSERT_EQ(judgement.findings.size(), 1u);
+  EXPECT_EQ(judgement.findings[0].id, "link.gpu-ways-share");
+  EXPECT_EQ(judgement.findings[0].severity, core::Severity::kInfo);
+  // one way below the slot: then it is the slot
+  const GpuLinks slow = of({from_host(30, GpuLinkKind::kHostToDevice), from_host(55.3), both});
+  for (const auto& finding : judge_gpu_links(slow, machine()).findings)
+    EXPECT_EQ(finding.id, "link.gpu-below-slot");
+}
+
 TEST(GpuLinks, PageableMemoryIsNotHeldAgainstTheSlot) {
   GpuLink link = from_host(12);
   link.memory = HostMemory::kPageable;
