@@ -64,9 +64,11 @@ void wait(const std::vector<Rank>& ranks) {
 
 std::vector<cudaGraphExec_t> captured(const std::vector<Rank>& ranks, size_t count,
                                       int iterations) {
-  for (const Rank& rank : ranks)
-    require(cudaStreamBeginCapture(rank.stream, cudaStreamCaptureModeThreadLocal),
+  for (size_t gpu = 0; gpu < ranks.size(); ++gpu) {
+    require(cudaSetDevice(static_cast<int>(gpu)), "cudaSetDevice");
+    require(cudaStreamBeginCapture(ranks[gpu].stream, cudaStreamCaptureModeThreadLocal),
             "cudaStreamBeginCapture");
+  }
   for (int i = 0; i < iterations; ++i) call(ranks, count);
   std::vector<cudaGraphExec_t> graphs(ranks.size());
   for (size_t gpu = 0; gpu < ranks.size(); ++gpu) {

@@ -39,9 +39,12 @@ def build_loop():
 
 
 def loop(sizes, launches):
-    out = subprocess.run(["./nccl_loop", str(GPUS), str(launches), str(ITERATIONS), *map(str, sizes)], check=True,
-                         capture_output=True, text=True).stdout
-    return {int(size): float(us) for size, us in (line.split() for line in out.splitlines() if line[:1].isdigit())}
+    done = subprocess.run(["./nccl_loop", str(GPUS), str(launches), str(ITERATIONS), *map(str, sizes)],
+                          capture_output=True, text=True)
+    if done.returncode != 0:  # its columns stay empty, the others count
+        print(f"nccl_loop ended with {done.returncode}: {done.stderr.strip()}", file=sys.stderr)
+    lines = [line.split() for line in done.stdout.splitlines() if line[:1].isdigit()]
+    return dict.fromkeys(sizes, float("nan")) | {int(size): float(us) for size, us in lines}
 
 
 def command(program, sizes, *more):

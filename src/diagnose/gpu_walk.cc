@@ -48,11 +48,20 @@ void compare(GpuStep& step, const char* ledger) {
 void stand_alone(GpuStep& step, std::string why) { step.explained_by = {std::move(why)}; }
 
 // Slowest direct way between two GPUs.
+// Between the same two GPUs: NCCL and our kernels take the direct way where there is one.
+bool has_direct(const GpuLinks& links, const GpuLink& way) {
+  return std::any_of(links.links.begin(), links.links.end(), [&](const GpuLink& link) {
+    return link.gpu == way.gpu && link.peer == way.peer && link.kind == way.kind && link.rate &&
+           link.peer_mode == measure::PeerMode::kDirect;
+  });
+}
+
 const GpuLink* slowest_pair(const GpuLinks& links, measure::GpuLinkKind kind,
                             measure::Mover mover) {
   const GpuLink* slowest = nullptr;
   for (const GpuLink& link : links.links) {
     if (link.kind != kind || link.mover != mover || !link.rate) continue;
+    if (link.peer_mode == measure::PeerMode::kThroughHost && has_direct(links, link)) continue;
     if (slowest == nullptr || link.rate->value < slowest->rate->value) slowest = &link;
   }
   return slowest;

@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 
+#include "core/host.h"
 #include "core/units.h"
 #include "measure/clock.h"
 #include "measure/engine.h"
@@ -30,6 +31,15 @@ constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * 1024;
 // Ranks where there is one GPU: they share it.
 constexpr int kSharedRanks = 2;
 constexpr int kMostRanksOfOurs = 8;
+
+// The launch on the first GPU then waits for a kernel that waits for the second one's.
+constexpr const char* kBlockedNccl =
+    "CUDA_LAUNCH_BLOCKING=1 is set: one process that drives several GPUs through NCCL never ends "
+    "then; unset it";
+bool launches_block() {
+  const auto value = core::Host::real().environment("CUDA_LAUNCH_BLOCKING");
+  return value && !value->empty() && *value != "0";
+}
 
 // A stage while it runs: how much of its time is left, and what became of it.
 class Clock {
@@ -107,6 +117,11 @@ class Walk {
   // Nothing where the stage has ended for a reason, which `stage` then says.
   std::optional<Run> run_engine(const char* name, Plan plan, Stage& stage, const Clock& clock) {
     const Engine& engine = *find_engine(name);
+    if (found_.gpus > 1 && std::string_view(name) == "nccl" && launches_block()) {
+      stage.outcome = StageOutcome::kNotHere;
+      stage.why = kBlockedNccl;
+      return std::nullopt;
+    }
     if (const auto absent = engine.missing()) {
       stage.outcome = StageOutcome::kNotHere;
       stage.why = absent->message;
@@ -172,6 +187,11 @@ class Walk {
   }
 
   void overlap(Stage& stage, const Clock& clock) {
+    if (found_.gpus > 1 && launches_block()) {
+      stage.outcome = StageOutcome::kNotHere;
+      stage.why = kBlockedNccl;
+      return;
+    }
     OverlapPlan plan;
     plan.limit = Duration::from_seconds(clock.left());
     plan.samples = plan_.is_quick ? 5 : 9;

@@ -9,11 +9,14 @@
 
 namespace comm_probe::measure {
 
-// How often each is launched, and whether the host waits in between.
+// How often each is launched, and whether the host waits in between. NCCL's first call connects the
+// ranks and loads its kernels, and both wait for all that a GPU has to do: it must find no stream
+// that is held (two H200, 2026-11-30: it never ended).
 struct Arrangement {
   int products = 0;
   int calls = 0;
   bool is_synchronised = false;
+  bool is_held = true;
 };
 
 struct LaneTimes {

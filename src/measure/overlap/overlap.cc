@@ -86,7 +86,8 @@ class Probe {
 
   // One of each to warm up (NCCL connects in the first call), then by what one takes.
   Result<bool> choose_numbers(Board& board) {
-    if (const auto warm = once({1, 1, false}); !warm) return warm.error();
+    const Arrangement first = {.products = 1, .calls = 1, .is_held = false};
+    if (const auto warm = once(first); !warm) return warm.error();
     const auto gemm = once({1, 0, false}), comm = once({0, 1, false});
     if (!gemm) return gemm.error();
     if (!comm) return comm.error();
@@ -103,6 +104,8 @@ class Probe {
     Result<bool> done = true;
     for (const Lane& lane : lanes_)
       if (done) done = lane.begin();
+    if (!arrangement.is_held)
+      for (const Lane& lane : lanes_) lane.release();
     for (int i = 0; i < arrangement.calls && done; ++i) done = mover_->issue();
     for (const Lane& lane : lanes_)
       if (done) done = lane.end_communication();

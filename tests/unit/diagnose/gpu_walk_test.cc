@@ -97,6 +97,19 @@ TEST(AllToAllLedger, SmallestMessageAndSlowestPair) {
   EXPECT_EQ(steps[1].explained_by[0], "the ledger of the slowest pair");
 }
 
+// `link` measures the way through the host as well: slower, and nothing takes it. Where there is no
+// other it is what counts.
+TEST(AllToAllLedger, TheWayThroughTheHostCountsOnlyWhereThereIsNoDirectOne) {
+  measure::GpuLinks links = pair_of(350);
+  for (auto& link : links.links) link.peer_mode = measure::PeerMode::kDirect;
+  measure::GpuLinks through_host = pair_of(37);
+  for (auto& link : through_host.links) link.peer_mode = measure::PeerMode::kThroughHost;
+  const auto run = run_of(model::Op::kAllToAll, 8, {{64, 20}, {64e6, 190}});
+  EXPECT_NEAR(all_to_all_steps(run, &through_host)[1].predicted->in_us(), 20 + 56e6 / 37e3, 1e-3);
+  links.links.insert(links.links.end(), through_host.links.begin(), through_host.links.end());
+  EXPECT_NEAR(all_to_all_steps(run, &links)[1].predicted->in_us(), 180, 1e-6);
+}
+
 TEST(AllToAllLedger, WithoutLinksSaysSo) {
   const auto steps =
       all_to_all_steps(run_of(model::Op::kAllToAll, 8, {{64, 20}, {64e6, 190}}), nullptr);
