@@ -78,7 +78,7 @@ several() {
   probe 120 nccl-graph bench all_reduce --backend nccl -b 1K -e 8M -f 2 -G 20
   probe 120 nccl-window bench all_reduce --backend nccl -b 1K -e 8M -f 2 -R 2 --keep nccl-window-log
   tar -czf nccl-window-log.tgz nccl-window-log 2>/dev/null && rm -rf nccl-window-log
-  step 400 nccl-peers python3 "$beside/nccl_peers.py" "$program" 2
+  step 400 nccl-peers python3 "$beside/nccl_peers.py" "$program" 5
   step 300 decode-peers python3 "$beside/decode_peers.py" "$program" 2
   step 200 moe-routing bash "$beside/moe_routing.sh" "$program"
   probe 120 accept run --quick --accept

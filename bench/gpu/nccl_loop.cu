@@ -70,12 +70,13 @@ std::vector<cudaGraphExec_t> captured(const std::vector<Rank>& ranks, size_t cou
             "cudaStreamBeginCapture");
   }
   for (int i = 0; i < iterations; ++i) call(ranks, count);
+  std::vector<cudaGraph_t> ended(ranks.size());
+  for (size_t gpu = 0; gpu < ranks.size(); ++gpu)
+    require(cudaStreamEndCapture(ranks[gpu].stream, &ended[gpu]), "cudaStreamEndCapture");
   std::vector<cudaGraphExec_t> graphs(ranks.size());
   for (size_t gpu = 0; gpu < ranks.size(); ++gpu) {
-    cudaGraph_t graph;
     require(cudaSetDevice(static_cast<int>(gpu)), "cudaSetDevice");
-    require(cudaStreamEndCapture(ranks[gpu].stream, &graph), "cudaStreamEndCapture");
-    require(cudaGraphInstantiate(&graphs[gpu], graph, 0), "cudaGraphInstantiate");
+    require(cudaGraphInstantiate(&graphs[gpu], ended[gpu], 0), "cudaGraphInstantiate");
   }
   return graphs;
 }

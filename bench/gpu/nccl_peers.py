@@ -19,8 +19,10 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 SIZES = [8 << (2 * i) for i in range(16)]  # 8 B to 8 GiB, every fourth power of two
+SMALL, LARGE = SIZES[:9], SIZES[9:]  # up to 512 KiB: more calls per sample, the host's launches vary
 GRAPHED = [size for size in SIZES if size <= 8 << 20]
-SAMPLES, WARMUP, ITERATIONS, LAUNCHES = 9, 5, 20, 10
+SAMPLES, WARMUP, ITERATIONS, LAUNCHES, MANY = 9, 5, 20, 10, 400
+TORCH_RUNS = 2
 LONGEST_SAMPLE = 60e-3
 GPUS = torch.cuda.device_count()
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,8 +40,8 @@ def build_loop():
                     "-Xlinker", library, "-Xlinker", f"-rpath={nccl}/lib"], check=True)
 
 
-def loop(sizes, launches):
-    done = subprocess.run(["./nccl_loop", str(GPUS), str(launches), str(ITERATIONS), *map(str, sizes)],
+def loop(sizes, launches=0, iterations=ITERATIONS):
+    done = subprocess.run(["./nccl_loop", str(GPUS), str(launches), str(iterations), *map(str, sizes)],
                           capture_output=True, text=True)
     if done.returncode != 0:  # its columns stay empty, the others count
         print(f"nccl_loop ended with {done.returncode}: {done.stderr.strip()}", file=sys.stderr)
@@ -151,12 +153,13 @@ def main():
     names = ("own", "own_graph", "own_processes", "loop", "loop_graph", "torch", "torch_graph")
     all_runs = {name: [] for name in names}
     for run in range(runs):
-        all_runs["own"].append(own(program, SIZES))
-        all_runs["loop"].append(loop(SIZES, 0))
-        all_runs["own_processes"].append(own_processes(program, SIZES))
-        eager, graphed = pytorch(run)
-        all_runs["torch"].append(eager)
-        all_runs["torch_graph"].append(graphed)
+        all_runs["own"].append(own(program, SMALL, "-n", str(MANY)) | own(program, LARGE))
+        all_runs["loop"].append(loop(SMALL, iterations=MANY) | loop(LARGE))
+        if run < TORCH_RUNS:
+            all_runs["own_processes"].append(own_processes(program, SIZES))
+            eager, graphed = pytorch(run)
+            all_runs["torch"].append(eager)
+            all_runs["torch_graph"].append(graphed)
         all_runs["own_graph"].append(own(program, GRAPHED, "-G", str(LAUNCHES), "-n", str(ITERATIONS)))
         all_runs["loop_graph"].append(loop(GRAPHED, LAUNCHES))
         with open("nccl_peers.json", "w") as file:
