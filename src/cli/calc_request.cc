@@ -196,10 +196,20 @@ core::Result<bool> CalcRequest::take_machine(CalcQuestion& question, Pricing pri
   return true;
 }
 
+core::Result<model::Fabric> CalcRequest::brought_links() const {
+  const auto typed = alpha_option_->count() + beta_option_->count() + inter_alpha_option_->count() +
+                     inter_beta_option_->count();
+  if (typed > 0 || gpus_per_node_ || nodes_ || !machine_.empty())
+    return input_error("the fabric file brings its own links and nodes",
+                       "leave out --alpha, --beta, --gpus-per-node and --machine, or the links in "
+                       "the file");
+  return *brought_;
+}
+
 core::Result<bool> CalcRequest::take_links(CalcQuestion& question) const {
   const auto ranks = this->ranks();
   if (!ranks) return ranks.error();
-  auto fabric = given_fabric();
+  auto fabric = brought_ ? brought_links() : given_fabric();
   if (!fabric) return fabric.error();
   question.collective.ranks = *ranks;
   question.fabric = std::move(fabric).value();
@@ -241,7 +251,8 @@ core::Result<CalcQuestion> CalcRequest::question(Pricing pricing) {
   const auto protocol = parse_protocol(protocol_);
   if (!protocol) return protocol.error();
   question.protocol = *protocol;
-  const auto links = machine_.empty() ? take_links(question) : take_machine(question, pricing);
+  const auto links =
+      machine_.empty() || brought_ ? take_links(question) : take_machine(question, pricing);
   if (!links) return links.error();
   const auto algorithm = take_algorithm(question);
   if (!algorithm) return algorithm.error();

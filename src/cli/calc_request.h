@@ -38,6 +38,9 @@ class CalcRequest {
 
   // What prices a machine where no algorithm is named: NCCL, or the links alone.
   enum class Pricing { kNccl, kLinks };
+  // A file has named the links: they stand for --alpha, --beta and --machine, which are then
+  // refused.
+  void bring_links(model::Fabric links) { brought_ = std::move(links); }
   // Fails with the flag that is missing or wrong.
   core::Result<CalcQuestion> question(Pricing pricing);
   // Fails where -s was not given.
@@ -64,6 +67,8 @@ class CalcRequest {
   void say_uneven(CalcQuestion& question) const;
   std::optional<model::Link> inter_link() const;
 
+  core::Result<model::Fabric> brought_links() const;
+  std::optional<model::Fabric> brought_ = {};
   std::string op_ = {};
   std::optional<int> ranks_ = {};
   core::Bytes size_ = {};

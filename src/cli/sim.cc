@@ -1,10 +1,11 @@
-// `sim OP`: a collective on links that are unlike, with ranks that come late.
+// `sim OP`: a collective on links that are unlike or shared, with ranks that come late.
 #include "sim/sim.h"
 
 #include <fmt/format.h>
 
 #include "cli/calc_request.h"
 #include "cli/ledger_view.h"
+#include "cli/sim_fabric.h"
 #include "cli/subcommands.h"
 #include "core/number.h"
 #include "core/units.h"
@@ -23,6 +24,7 @@ struct SimFlags {
   CalcRequest request = {};
   std::vector<std::string> slow = {};
   std::vector<std::string> late = {};
+  FabricFlags fabric = {};
 };
 
 core::Result<model::SlowLink> slow_link_of(const std::string& text) {
@@ -107,7 +109,9 @@ std::string sentence(const sim::WhatIf& what, const sim::Outcome& outcome) {
                             format_duration(outcome.alike)));
 }
 
-core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
+// `where`: what the simulation says on links that are alike.
+core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome,
+                        const std::string& where) {
   core::KeyValues pairs;
   auto& rows = pairs.rows;
   rows.emplace_back(
@@ -119,10 +123,8 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
     rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
                                                 cost(outcome.time, *outcome.without_late),
                                                 format_duration(outcome.last_late)));
-  rows.emplace_back(
-      "closed form",
-      fmt::format("{} on links that are alike, where the recurrence says {}",
-                  format_duration(outcome.closed_form.time()), format_duration(outcome.alike)));
+  rows.emplace_back("closed form", fmt::format("{} on links that are alike{}",
+                                               format_duration(outcome.closed_form.time()), where));
   rows.emplace_back("floors", fmt::format("{} for the bytes, {} for one message",
                                           format_duration(outcome.floors.bandwidth),
                                           format_duration(outcome.floors.latency)));
@@ -138,19 +140,55 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome) {
   return pairs;
 }
 
+// Everything but what was simulated.
+Document document_of(const CalcQuestion& question) {
+  Document document{.command = "sim"};
+  document.inputs = question.inputs;
+  document.caveats = question.caveats;
+  return document;
+}
+
+int sim_on_fabric(const Shell& shell, SimFlags& flags) {
+  const auto shape = fabric_of(flags.fabric.fabric);
+  if (!shape) return shell.fail(shape.error());
+  if (auto links = links_of(*shape)) flags.request.bring_links(*std::move(links));
+  const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
+  if (!question) return shell.fail(question.error());
+  const auto what = what_if(flags, *question);
+  if (!what) return shell.fail(what.error());
+  const auto all = fabric_what_if(flags.fabric, *shape, *what);
+  if (!all) return shell.fail(all.error());
+  const auto played = sim::play_on_fabric(*all);
+  if (!played) return shell.fail(played.error());
+  Document document = document_of(*question);
+  if (!sim::is_fabric_line(flags.fabric.fabric))
+    document.inputs.push_back({.path = flags.fabric.fabric, .kind = "fabric"});
+  document.result = outcome_json(played->outcome);
+  document.result["model"] = model_name(played->model);
+  document.result["fabric"] = to_json(*all, *played);
+  document.verdict = sentence(*what, played->outcome);
+  core::KeyValues rows = summary(*what, played->outcome, " and not shared");
+  add_rows(*all, *played, rows);
+  document.body = {rows};
+  if (auto table = jobs_table(*played)) document.body.push_back(*std::move(table));
+  return shell.finish(document);
+}
+
 int sim_collective(const Shell& shell, SimFlags& flags) {
+  if (flags.fabric.is_given()) return sim_on_fabric(shell, flags);
+  if (!flags.fabric.jobs.empty() || !flags.fabric.places.empty())
+    return shell.fail(input_error("--jobs and --on need --fabric", "they share its links"));
   const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
   if (!question) return shell.fail(question.error());
   const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
   const auto outcome = sim::play(*what);
   if (!outcome) return shell.fail(outcome.error());
-  Document document{.command = "sim"};
-  document.inputs = question->inputs;
-  document.caveats = question->caveats;
+  Document document = document_of(*question);
   document.result = outcome_json(*outcome);
   document.verdict = sentence(*what, *outcome);
-  document.body = {summary(*what, *outcome)};
+  document.body = {
+      summary(*what, *outcome, ", where the recurrence says " + format_duration(outcome->alike))};
   return shell.finish(document);
 }
 
@@ -158,7 +196,9 @@ int sim_collective(const Shell& shell, SimFlags& flags) {
 
 void add_sim(CLI::App& root, Shell& shell) {
   CLI::App* app =
-      root.add_subcommand("sim", "a collective on links that are unlike, with ranks that come late")
+      root.add_subcommand("sim",
+                          "a collective on links that are unlike or shared, with ranks that come "
+                          "late")
           ->group("Calculate");
   auto flags = std::make_shared<SimFlags>();
   flags->request.add_to(*app);
@@ -168,9 +208,12 @@ void add_sim(CLI::App& root, Shell& shell) {
       ->type_name("A:B:FACTOR");
   app->add_option("--late", flags->late, "a rank comes late (repeat it for several)")
       ->type_name("RANK:TIME");
+  flags->fabric.add_to(*app);
   app->footer(
       "Example:\n  comm-probe sim all_reduce -n 4096 -s 1GiB --alpha 500ns --beta 50GB/s "
-      "--slow-link 17:*:0.5");
+      "--slow-link 17:*:0.5\n"
+      "  comm-probe sim all_to_all -n 64 -s 1GiB --machine dgx-h100 --fabric "
+      "fat-tree:nodes_per_leaf=2");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, flags] { shell.run([&shell, flags] { return sim_collective(shell, *flags); }); });

@@ -78,8 +78,6 @@ void Recurrence::pass(const Shift& shape, double bytes) {
   for (int first = 0; first < ranks(); first += shape.block) pass_block(first, shape, bytes);
 }
 
-void Recurrence::shift(const Shift& shape, Bytes bytes) { shift_at_once({&shape, 1}, bytes); }
-
 void Recurrence::shift_at_once(std::span<const Shift> shapes, Bytes bytes) {
   begin_round();
   for (const Shift& shape : shapes) pass(shape, bytes.count());

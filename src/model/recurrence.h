@@ -22,36 +22,20 @@
 
 #include "core/quantity.h"
 #include "model/network.h"
+#include "model/rounds.h"
 
 namespace comm_probe::model {
 
-// Every rank of a block of `block` ranks sends to the one `distance` after it in its block, around.
-// block = all ranks: a ring over all; the number of ranks must be a multiple of it.
-struct Shift {
-  int distance = 1;
-  int block = 1;
-  bool operator==(const Shift&) const = default;
-};
-
-class Recurrence {
+class Recurrence : public Rounds {
  public:
   // `late`: how long after time 0 each rank begins; empty: none is late. `network` must live on.
   Recurrence(const Network& network, std::span<const core::Duration> late);
 
   int ranks() const { return static_cast<int>(ready_.size()); }
 
-  // One round each.
-  void shift(const Shift& shape, core::Bytes bytes);
-  // Several shifts that do not wait for each other: the ports alone put them in order.
-  void shift_at_once(std::span<const Shift> shapes, core::Bytes bytes);
-  // Ranks r and r ^ mask exchange, where both are below `below`.
-  void exchange(int mask, int below, core::Bytes bytes);
-  struct Message {
-    int from = 0;
-    int to = 0;
-    core::Bytes bytes = {};
-  };
-  void messages(std::span<const Message> all);
+  void shift_at_once(std::span<const Shift> shapes, core::Bytes bytes) override;
+  void exchange(int mask, int below, core::Bytes bytes) override;
+  void messages(std::span<const Message> all) override;
 
   // A message outside of rounds, for trees and chains, which pass on chunk after chunk: `have` is
   // when the sender has the chunk. Returns when it has arrived; ready() is left alone.

@@ -13,17 +13,23 @@ namespace {
 
 using core::Bytes;
 using core::Duration;
-using Message = Recurrence::Message;
+using Message = Rounds::Message;
 
 // One call: everything that a schedule needs.
 struct Game {
-  Recurrence& ranks;
+  Rounds& ranks;
   Bytes size;
-  Bytes chunk;
   int n;
   int per_node;
   int nodes;
   Bytes share() const { return size / n; }
+};
+// One whose messages do not come in rounds.
+struct FreeGame {
+  Recurrence& ranks;
+  Bytes size;
+  Bytes chunk;
+  int n;
 };
 
 int ceil_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n) - 1)); }
@@ -47,7 +53,7 @@ void in_chunks(Bytes size, Bytes chunk, Step step) {
 }
 
 // From rank to rank, each handing on what it has got (and, where they reduce, added its own to).
-void chain(const Game& game, int first, int by) {
+void chain(const FreeGame& game, int first, int by) {
   const Duration begin = game.ranks.ready(first);
   in_chunks(game.size, game.chunk, [&](Bytes bytes) {
     Duration have = begin;
@@ -58,11 +64,11 @@ void chain(const Game& game, int first, int by) {
     }
   });
 }
-void chain_broadcast(const Game& game) { chain(game, 0, 1); }
-void chain_reduce(const Game& game) { chain(game, game.n - 1, -1); }
+void chain_broadcast(const FreeGame& game) { chain(game, 0, 1); }
+void chain_reduce(const FreeGame& game) { chain(game, game.n - 1, -1); }
 
 // Rank v has the children 2v+1 and 2v+2. A chunk that all have passed on is followed by the next.
-void tree_up(const Game& game) {
+void tree_up(const FreeGame& game) {
   std::vector<Duration> begin;
   for (int rank = 0; rank < game.n; ++rank) begin.push_back(game.ranks.ready(rank));
   in_chunks(game.size, game.chunk, [&](Bytes bytes) {
@@ -76,7 +82,7 @@ void tree_up(const Game& game) {
     game.ranks.wait_until(0, have[0]);
   });
 }
-void tree_down(const Game& game) {
+void tree_down(const FreeGame& game) {
   const Duration begin = game.ranks.ready(0);
   in_chunks(game.size, game.chunk, [&](Bytes bytes) {
     for (int rank = 1; rank < game.n; ++rank) {
@@ -86,7 +92,7 @@ void tree_down(const Game& game) {
     }
   });
 }
-void tree_up_and_down(const Game& game) {
+void tree_up_and_down(const FreeGame& game) {
   tree_up(game);
   tree_down(game);
 }
@@ -134,7 +140,7 @@ void two_shots(const Game& game) {
   shot(game, game.share());
 }
 // Flags first: the data is there; then those who want it read it.
-void root_shot(const Game& game, bool is_out) {
+void root_shot(const FreeGame& game, bool is_out) {
   std::vector<Message> flags, data;
   for (int rank = 1; rank < game.n; ++rank) {
     flags.push_back(is_out ? Message{0, rank, {}} : Message{rank, 0, {}});
@@ -146,8 +152,8 @@ void root_shot(const Game& game, bool is_out) {
     game.ranks.wait_until(message.to,
                           game.ranks.send(message, is_out ? game.ranks.ready(message.to) : root));
 }
-void one_shot_broadcast(const Game& game) { root_shot(game, true); }
-void one_shot_reduce(const Game& game) { root_shot(game, false); }
+void one_shot_broadcast(const FreeGame& game) { root_shot(game, true); }
+void one_shot_reduce(const FreeGame& game) { root_shot(game, false); }
 
 void inside(const Game& game, Bytes bytes) {
   go_around(game, {1, game.per_node}, game.per_node - 1, bytes);
@@ -197,11 +203,11 @@ void bruck_all_gather(const Game& game) {
 }
 
 using Play = void (*)(const Game&);
+using FreePlay = void (*)(const FreeGame&);
 using O = Op;
 using A = Algorithm;
 constexpr AlgorithmEntry<Play> kEntries[] = {
     {O::kAllReduce, A::kRing, ring_twice},
-    {O::kAllReduce, A::kTree, tree_up_and_down},
     {O::kAllReduce, A::kRecursiveDoubling, doubling_all_reduce},
     {O::kAllReduce, A::kOneShot, one_shot_whole},
     {O::kAllReduce, A::kTwoShot, two_shots},
@@ -215,12 +221,6 @@ constexpr AlgorithmEntry<Play> kEntries[] = {
     {O::kReduceScatter, A::kRecursiveDoubling, halving_reduce_scatter},
     {O::kReduceScatter, A::kOneShot, one_shot_shares},
     {O::kReduceScatter, A::kHierarchical, hierarchical_reduce_scatter},
-    {O::kBroadcast, A::kRing, chain_broadcast},
-    {O::kBroadcast, A::kTree, tree_down},
-    {O::kBroadcast, A::kOneShot, one_shot_broadcast},
-    {O::kReduce, A::kRing, chain_reduce},
-    {O::kReduce, A::kTree, tree_up},
-    {O::kReduce, A::kOneShot, one_shot_reduce},
     {O::kAllToAll, A::kDirect, direct_all_to_all},
     {O::kAllToAll, A::kBruck, bruck_all_to_all},
     {O::kAllToAll, A::kHierarchical, hierarchical_all_to_all},
@@ -229,23 +229,58 @@ constexpr AlgorithmEntry<Play> kEntries[] = {
 
 constexpr AlgorithmTable<Play> kTable = {kEntries};
 
+constexpr AlgorithmEntry<FreePlay> kFreeEntries[] = {
+    {O::kAllReduce, A::kTree, tree_up_and_down}, {O::kBroadcast, A::kRing, chain_broadcast},
+    {O::kBroadcast, A::kTree, tree_down},        {O::kBroadcast, A::kOneShot, one_shot_broadcast},
+    {O::kReduce, A::kRing, chain_reduce},        {O::kReduce, A::kTree, tree_up},
+    {O::kReduce, A::kOneShot, one_shot_reduce},
+};
+
+constexpr AlgorithmTable<FreePlay> kFreeTable = {kFreeEntries};
+
+core::Error cannot_play(const Collective& what, Algorithm algorithm) {
+  std::string names = kTable.names_of(what.op);
+  const std::string more = kFreeTable.names_of(what.op);
+  if (!names.empty() && !more.empty()) names += ", ";
+  return core::input_error(
+      fmt::format("{} by {} cannot be played", op_name(what.op), algorithm_name(algorithm)),
+      fmt::format("what can: {}", names + more));
+}
+
+// What the algorithm cannot serve is refused in the closed form's own words.
+std::optional<core::Error> cannot_serve(const Collective& what, Algorithm algorithm,
+                                        const Placement& at) {
+  const Recipe* recipe = find_recipe(what.op, algorithm);
+  COMM_PROBE_CHECK(recipe != nullptr, "what is played has a closed form");
+  const auto parts = recipe->build(at);
+  if (!parts) return parts.error();
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::vector<Algorithm> playable(Op op) { return kTable.of(op); }
+std::vector<Algorithm> playable(Op op) {
+  std::vector<Algorithm> all = kTable.of(op);
+  for (const Algorithm algorithm : kFreeTable.of(op)) all.push_back(algorithm);
+  return all;
+}
+
+core::Result<bool> play_rounds(const Collective& collective, Algorithm algorithm,
+                               const Placement& at, Rounds& rounds) {
+  const Play play = kTable.find(collective.op, algorithm);
+  if (play == nullptr) return cannot_play(collective, algorithm);
+  if (auto error = cannot_serve(collective, algorithm, at)) return *error;
+  if (collective.ranks > 1) play({rounds, collective.bytes, at.ranks, at.ranks_per_node, at.nodes});
+  return true;
+}
 
 core::Result<bool> play(const Collective& collective, const Played& how, const Network& network,
                         Recurrence& ranks) {
-  const Play play = kTable.find(collective.op, how.algorithm);
-  if (play == nullptr)
-    return core::input_error(fmt::format("{} by {} cannot be played", op_name(collective.op),
-                                         algorithm_name(how.algorithm)),
-                             fmt::format("what can: {}", kTable.names_of(collective.op)));
-  // what the algorithm cannot serve is refused in the closed form's own words
-  const auto parts = find_recipe(collective.op, how.algorithm)->build(network.placement());
-  if (!parts) return parts.error();
-  if (collective.ranks < 2) return true;
+  const FreePlay play = kFreeTable.find(collective.op, how.algorithm);
   const Placement& at = network.placement();
-  play({ranks, collective.bytes, how.chunk, at.ranks, at.ranks_per_node, at.nodes});
+  if (play == nullptr) return play_rounds(collective, how.algorithm, at, ranks);
+  if (auto error = cannot_serve(collective, how.algorithm, at)) return *error;
+  if (collective.ranks > 1) play({ranks, collective.bytes, how.chunk, at.ranks});
   return true;
 }
 

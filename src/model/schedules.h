@@ -36,5 +36,8 @@ std::vector<Algorithm> playable(Op op);
 // that do, and what the placement cannot serve. Sizes mean what they mean in Collective.
 core::Result<bool> play(const Collective& collective, const Played& how, const Network& network,
                         Recurrence& ranks);
+// The same for an algorithm that goes round by round, whoever plays it; refuses the others too.
+core::Result<bool> play_rounds(const Collective& collective, Algorithm algorithm,
+                               const Placement& at, Rounds& rounds);
 
 }  // namespace comm_probe::model

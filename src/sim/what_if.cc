@@ -21,55 +21,10 @@ core::Result<bool> check_rank(int rank, const WhatIf& what, const char* flag) {
                                        what.collective.ranks - 1));
 }
 
-core::Result<bool> check(const WhatIf& what) {
-  if (what.collective.ranks > kMostPlayedRanks)
-    return core::input_error(fmt::format("{} ranks are more than the {} that are played",
-                                         what.collective.ranks, kMostPlayedRanks),
-                             "`calc` prices any number of ranks on links that are alike");
-  for (const model::SlowLink& link : what.slow) {
-    if (auto found = check_rank(link.a, what, "--slow-link"); !found) return found;
-    if (link.b != model::kAnyRank)
-      if (auto found = check_rank(link.b, what, "--slow-link"); !found) return found;
-    if (link.a == link.b)
-      return core::input_error(fmt::format("--slow-link {0}:{0} is no link", link.a));
-    if (!(link.factor > 0 && link.factor <= 1))
-      return core::input_error(
-          fmt::format("a slow link has {} times its bandwidth, expected more than 0 and at most 1",
-                      link.factor),
-          "half the bandwidth is 0.5");
-  }
-  for (const LateRank& late : what.late)
-    if (auto found = check_rank(late.rank, what, "--late"); !found) return found;
-  return true;
-}
-
 Floors floors_of(const model::Collective& of, const Network& network) {
-  Floors floors;
-  if (of.ranks < 2) return floors;
-  core::Bandwidth all = {}, slowest = network.fastest_of(0);
-  for (int rank = 0; rank < of.ranks; ++rank) {
-    const core::Bandwidth rate = network.fastest_of(rank);
-    all = all + rate;
-    slowest = std::min(slowest, rate);
-  }
-  const Bytes others = of.bytes * (static_cast<double>(of.ranks - 1) / of.ranks);
-  switch (of.op) {
-    case Op::kAllReduce:
-      floors.bandwidth = std::max(of.bytes * (2.0 * (of.ranks - 1)) / all, of.bytes / slowest);
-      break;
-    case Op::kAllGather:
-    case Op::kReduceScatter:
-    case Op::kAllToAll:
-      floors.bandwidth = others / slowest;
-      break;
-    case Op::kBroadcast:
-    case Op::kReduce:
-    case Op::kSendRecv:
-      floors.bandwidth = of.bytes / slowest;
-      break;
-  }
-  floors.latency = network.smallest_alpha();
-  return floors;
+  std::vector<Unit> units;
+  for (int rank = 0; rank < of.ranks; ++rank) units.push_back({1, network.fastest_of(rank)});
+  return {bandwidth_floor(of, units), of.ranks < 2 ? Duration() : network.smallest_alpha()};
 }
 
 struct Clocks {
@@ -93,10 +48,33 @@ core::Result<Clocks> played(const WhatIf& what, const Network& network, bool is_
   return clocks;
 }
 
-// Sums of many terms: the last digits may differ.
-constexpr double kRounding = 1 - 1e-9;
+core::Result<bool> check(const WhatIf& what) {
+  if (what.collective.ranks > kMostPlayedRanks)
+    return core::input_error(fmt::format("{} ranks are more than the {} that are played",
+                                         what.collective.ranks, kMostPlayedRanks),
+                             "`calc` prices any number of ranks on links that are alike");
+  return check_changes(what);
+}
 
 }  // namespace
+
+core::Result<bool> check_changes(const WhatIf& what) {
+  for (const model::SlowLink& link : what.slow) {
+    if (auto found = check_rank(link.a, what, "--slow-link"); !found) return found;
+    if (link.b != model::kAnyRank)
+      if (auto found = check_rank(link.b, what, "--slow-link"); !found) return found;
+    if (link.a == link.b)
+      return core::input_error(fmt::format("--slow-link {0}:{0} is no link", link.a));
+    if (!(link.factor > 0 && link.factor <= 1))
+      return core::input_error(
+          fmt::format("a slow link has {} times its bandwidth, expected more than 0 and at most 1",
+                      link.factor),
+          "half the bandwidth is 0.5");
+  }
+  for (const LateRank& late : what.late)
+    if (auto found = check_rank(late.rank, what, "--late"); !found) return found;
+  return true;
+}
 
 core::Result<Outcome> play(const WhatIf& what) {
   const auto closed = model::price(what.collective, {what.algorithm}, what.fabric);
@@ -127,8 +105,7 @@ core::Result<Outcome> play(const WhatIf& what) {
     outcome.without_late = outcome.alike;
   }
   for (const LateRank& late : what.late) outcome.last_late = std::max(outcome.last_late, late.by);
-  COMM_PROBE_CHECK(outcome.time >= outcome.floors.both() * kRounding,
-                   "a simulated time is below its floor");
+  check_floors(outcome.time, outcome.floors);
   return outcome;
 }
 

@@ -1,14 +1,6 @@
 // One collective on unlike links with late ranks, and what each change costs.
-//
-// Floors, below which no algorithm of messages can be (model/recurrence.h cannot fall below them
-// either: an outcome that does ends the program as an error of ours):
-//   bandwidth  all_reduce: 2(n-1) S bytes must leave ranks in all, and S must leave and enter each;
-//              all_gather, reduce_scatter, all_to_all: (n-1)/n S enters or leaves each rank;
-//              broadcast, reduce, send_recv: S enters or leaves one. Over the fastest link of each.
-//   latency    what a rank knows reaches one other rank at least: the smallest alpha, once.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -16,6 +8,7 @@
 #include "model/closed_form.h"
 #include "model/network.h"
 #include "model/schedules.h"
+#include "sim/floors.h"
 
 namespace comm_probe::sim {
 
@@ -32,12 +25,6 @@ struct WhatIf {
   std::vector<LateRank> late = {};
 };
 
-struct Floors {
-  core::Duration bandwidth = {};
-  core::Duration latency = {};
-  core::Duration both() const { return std::max(bandwidth, latency); }
-};
-
 struct Outcome {
   // From time 0, when the ranks that are not late begin, until the last rank has finished.
   core::Duration time = {};
@@ -49,6 +36,9 @@ struct Outcome {
   model::Ledger closed_form = {};
   Floors floors = {};
 };
+
+// Ranks that do not exist, links of a rank to itself, factors outside (0, 1].
+core::Result<bool> check_changes(const WhatIf& what);
 
 // Refuses ranks that do not exist, factors outside (0, 1], more ranks than kMostPlayedRanks, and
 // what play() and the closed form refuse.

@@ -57,36 +57,87 @@ TEST(Sim, SaysWhatEachChangeCosts) {
   EXPECT_THAT(run.out, HasSubstr("37.58 ms for the bytes, 500 ns for one message"));
 }
 
-#ifdef COMM_PROBE_SIMGRID_PEER
-// SimGrid 3.32, cross-traffic off: the same to 1e-4 on links that are alike. A tree is given one
-// chunk, because the peer does not cut messages, and all its leaves are at one depth: the peer lets
-// two messages share a port where ours follow each other, so its first one comes later.
-TEST(Sim, IsWhatSimGridSimulates) {
-  struct Row {
-    const char *op, *algorithm;
-    std::vector<int> ranks;
-    std::string bytes;
-  };
-  const Row rows[] = {{"all_reduce", "ring", {8, 64, 256}, "1073741824"},
-                      {"all_reduce", "tree", {7, 63, 255}, "262144"},
-                      {"all_to_all", "direct", {8, 64, 256}, "1073741824"}};
-  for (const Row& row : rows)
-    for (const int n : row.ranks) {
-      const std::string ranks = std::to_string(n);
-      const BinaryRun peer = run_shell(std::string(COMM_PROBE_SIMGRID_PEER) + " " + row.algorithm +
-                                       " " + ranks + " " + row.bytes + " 5e-7 5e10 2>/dev/null");
-      ASSERT_EQ(peer.status, 0) << peer;
-      const BinaryRun ours =
-          run_binary({"sim", row.op, "--algo", row.algorithm, "-n", ranks, "-s", row.bytes,
-                      "--alpha", "500ns", "--beta", "50GB/s", "--json"});
-      ASSERT_EQ(ours.status, 0) << ours;
-      const double us = json::parse(ours.out).at("result").at("time_us");
-      EXPECT_NEAR(us / (std::stod(peer.out) * 1e6), 1, 1e-4) << row.algorithm << " " << n;
-    }
+std::vector<std::string> on_fabric(std::vector<std::string> more) {
+  std::vector<std::string> all = {"sim",       "all_reduce",
+                                  "-n",        "32",
+                                  "-s",        "256MiB",
+                                  "--machine", "dgx-h100",
+                                  "--fabric",  "fat-tree:nodes_per_leaf=2,oversubscription=2"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
-#else
-TEST(Sim, IsWhatSimGridSimulates) { GTEST_SKIP() << "SimGrid (libsimgrid-dev) was not found"; }
-#endif
+
+json fabric_result(std::vector<std::string> more) {
+  more.emplace_back("--json");
+  const BinaryRun run = run_binary(on_fabric(more));
+  EXPECT_EQ(run.status, 0) << run;
+  return json::parse(run.out).at("result");
+}
+
+TEST(Sim, AFabricIsDescribedBesideItsResult) {
+  const json result = fabric_result({});
+  const json& fabric = result.at("fabric");
+  EXPECT_EQ(fabric.at("kind"), "fat-tree");
+  EXPECT_EQ(fabric.at("nodes"), 4);
+  EXPECT_EQ(fabric.at("switches"), 2);
+  // 32 NVLink ports, 32 NIC ports, 2 leaves with 16 NICs and 8 uplinks; in and out
+  EXPECT_EQ(fabric.at("links"), 2 * (32 + 32 + 2 * 8));
+  EXPECT_GE(result.at("time_us"), result.at("floors").at("bandwidth_us"));
+  EXPECT_EQ(result.at("model"), "flows, max-min fair shares");
+  EXPECT_TRUE(fabric.at("jobs").empty());
+  double shares = 0;
+  for (const json& kind : fabric.at("held_up_by")) shares += kind.at("share").get<double>();
+  EXPECT_NEAR(shares, 1, 1e-9);
+}
+
+TEST(Sim, TheSeedChoosesTheWays) {
+  const auto with = [](const char* seed) {
+    return fabric_result({"--algo", "recursive-doubling", "--seed", seed});
+  };
+  const json one = with("1");
+  EXPECT_EQ(one, with("1"));
+  EXPECT_NE(one.at("time_us"), with("2").at("time_us"));
+  EXPECT_FALSE(one.at("fabric").at("collisions").empty());
+}
+
+TEST(Sim, JobsBesideEachOtherAreLongerThanAlone) {
+  const json result = fabric_result({"--jobs", "all_to_all,64MiB,0-31/2"});
+  const json& jobs = result.at("fabric").at("jobs");
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[1].at("op"), "all_to_all");
+  EXPECT_EQ(jobs[1].at("ranks"), 16);
+  for (const json& job : jobs) EXPECT_GT(job.at("time_us"), job.at("alone_us"));
+  EXPECT_EQ(jobs[0].at("time_us"), result.at("time_us"));
+}
+
+TEST(Sim, LateRanksAndSlowNicsCountOnAFabricToo) {
+  const json result = fabric_result({"--late", "3:2ms", "--slow-link", "9:*:0.1"});
+  EXPECT_GT(result.at("time_us"), 2000);
+  EXPECT_GT(result.at("time_us"), result.at("without_late_ranks_us"));
+  EXPECT_GT(result.at("without_late_ranks_us"), result.at("alike_us"));
+}
+
+TEST(Sim, RefusesFabricsThatDoNotExist) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--fabric", "nvlink"}, "one NVLink domain of 8 GPUs does not hold 32 ranks"},
+      {{"--fabric", "torus:k=3"}, "torus:k=3"},
+      {{"--fabric", "fat-tree"}, "'nodes_per_leaf' is missing"},
+      {{"--on", "0-3"}, "32 ranks stand on 4 GPUs"},
+      {{"--on", "0-30+30"}, "GPU 30 is named twice"},
+      {{"--on", "3-1"}, "'3-1' names no GPUs"},
+      {{"--jobs", "all_to_all,64MiB"}, "--jobs all_to_all,64MiB is not OP,SIZE,GPUS"},
+      {{"--jobs", "all_to_all,64,0-999999999"}, "names no GPUs of a fabric"},
+      {{"--jobs", "gather,64,0-7"}, "gather"}};
+  for (const auto& [more, message] : cases) {
+    std::vector<std::string> words = on_fabric({});
+    if (more[0] == "--fabric") words.resize(words.size() - 2);
+    words.insert(words.end(), more.begin(), more.end());
+    const BinaryRun run = run_binary(words);
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_THAT(run.err, HasSubstr(message));
+    EXPECT_EQ(run.out, "") << run;
+  }
+}
 
 TEST(Sim, RefusesWhatDoesNotExist) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {

@@ -1,0 +1,25 @@
+// The schedule of one collective as flows: rounds where the algorithm has them, else trees.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/result.h"
+#include "model/closed_form.h"
+#include "model/flow_schedule.h"
+
+namespace comm_probe::sim {
+
+struct JobSchedule {
+  // Several trees go at once, each with its part.
+  std::vector<std::unique_ptr<model::FlowSchedule>> parts = {};
+  const model::RoundSchedule* rounds = nullptr;  // where it is rounds
+  double messages = 0;
+};
+
+// Chains and trees are cut into chunks. Refuses what has no flows.
+core::Result<JobSchedule> schedule_of(const model::Collective& collective,
+                                      model::Algorithm algorithm, const model::Placement& at,
+                                      core::Bytes chunk);
+
+}  // namespace comm_probe::sim
