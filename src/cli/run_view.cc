@@ -151,10 +151,24 @@ core::KeyValues open_checks(const std::vector<Check>& checks) {
   return rows;
 }
 
+std::optional<diagnose::MeasuredAllReduce> largest_all_reduce(const RunFacts& facts) {
+  for (const measure::Run& run : facts.gpu_walk.walk.collectives) {
+    if (run.plan.op != model::Op::kAllReduce || run.plan.shares_one_gpu || run.rows.empty())
+      continue;
+    const measure::Row& row = run.rows.back();
+    if (row.out_of_place.time <= core::Duration()) continue;
+    return diagnose::MeasuredAllReduce{
+        row.bytes,
+        row.bytes / row.out_of_place.time * model::busbw_factor(run.plan.op, run.plan.ranks),
+        run.plan.ranks};
+  }
+  return std::nullopt;
+}
+
 // What a cluster asks of its nodes first, then what was measured here.
 std::vector<Check> all_checks(const RunFacts& facts) {
   std::vector<Check> checks;
-  if (facts.survey) checks = diagnose::node_acceptance(*facts.survey);
+  if (facts.survey) checks = diagnose::node_acceptance(*facts.survey, largest_all_reduce(facts));
   if (facts.gpus)
     for (Check& check : diagnose::gpu_acceptance(*facts.gpus, facts.survey))
       checks.push_back(std::move(check));

@@ -183,10 +183,14 @@ Check affinity(const Survey& survey) {
 }
 
 // "at least 350 GB/s busbw": what healthy runs reach on these links.
+auto expected_range(const catalog::Machine& machine, int nodes) {
+  return expect_from_links({model::Op::kAllReduce, machine.gpus * nodes, nodes},
+                           links_of_machine(machine, machine.gpus));
+}
+
 std::optional<std::string> expected_plateau(const catalog::Machine& machine, int nodes) {
   const int ranks = machine.gpus * nodes;
-  const auto expected = expect_from_links({model::Op::kAllReduce, ranks, nodes},
-                                          links_of_machine(machine, machine.gpus));
+  const auto expected = expected_range(machine, nodes);
   if (!expected) return std::nullopt;
   return fmt::format("{} to {} busbw on {} GPUs", core::format_bandwidth(expected->low),
                      core::format_bandwidth(expected->high), ranks);
@@ -211,8 +215,28 @@ Check two_nodes(const Survey& survey, const catalog::Machine& machine) {
           "the same on two nodes, comm-probe curve FILE --topo FILE --nodes 2"};
 }
 
+Check one_node(const std::string& expected, core::Bandwidth low,
+               const std::optional<MeasuredAllReduce>& measured, int gpus) {
+  Check check{"all_reduce, one node", expected, "not measured", Outcome::kUndecided,
+              "all_reduce_perf -b 8 -e 8G -f 2 -g N | comm-probe curve -"};
+  if (!measured || measured->ranks != gpus) return check;
+  check.observed = fmt::format("{} at {}", core::format_bandwidth(measured->busbw),
+                               core::format_bytes(measured->bytes));
+  if (measured->busbw >= low) {
+    check.outcome = Outcome::kPass;
+    check.why.clear();
+  } else if (measured->bytes.count() >= kPlateauBytes) {
+    check.outcome = Outcome::kFail;
+    check.why = "comm-probe bench all_reduce --backend nccl -b 8 -e 8G -f 2";
+  } else {
+    check.why = "a larger message: run --accept without --quick goes up to 1 GiB";
+  }
+  return check;
+}
+
 // What to measure and what it should give here; gpu_acceptance.h has what `run` measures itself.
-std::vector<Check> to_measure(const Survey& survey) {
+std::vector<Check> to_measure(const Survey& survey,
+                              const std::optional<MeasuredAllReduce>& all_reduce) {
   std::vector<Check> checks;
   const auto add = [&checks](const char* name, std::string expected, const char* how) {
     checks.push_back({name, std::move(expected), "not measured", Outcome::kUndecided, how});
@@ -221,7 +245,7 @@ std::vector<Check> to_measure(const Survey& survey) {
   const auto machine = machine_of(*survey.machine, "this host");
   if (!machine) return checks;
   if (const auto one = expected_plateau(*machine, 1))
-    add("all_reduce, one node", *one, "all_reduce_perf -b 8 -e 8G -f 2 -g N | comm-probe curve -");
+    checks.push_back(one_node(*one, expected_range(*machine, 1)->low, all_reduce, machine->gpus));
   checks.push_back(two_nodes(survey, *machine));
   std::optional<Bandwidth> port;
   for (const int nic : rdma_nics(survey))
@@ -241,7 +265,8 @@ Check rails() {
 
 }  // namespace
 
-std::vector<Check> node_acceptance(const Survey& survey) {
+std::vector<Check> node_acceptance(const Survey& survey,
+                                   const std::optional<MeasuredAllReduce>& all_reduce) {
   std::vector<Check> checks;
   const TopoJudgement judgement = judge_topology(survey);
   for (const Line& line : lines()) {
@@ -257,7 +282,7 @@ std::vector<Check> node_acceptance(const Survey& survey) {
   }
   checks.push_back(affinity(survey));
   checks.push_back(rails());
-  for (Check& check : to_measure(survey)) checks.push_back(std::move(check));
+  for (Check& check : to_measure(survey, all_reduce)) checks.push_back(std::move(check));
   return checks;
 }
 

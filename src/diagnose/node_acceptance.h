@@ -10,6 +10,7 @@
 //   DGX H100: "mlx5_0..mlx5_7: 50 of 64 GB/s", pass; no GPU: every line "not here: no GPU"
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "diagnose/walk.h"
@@ -17,6 +18,15 @@
 
 namespace comm_probe::diagnose {
 
-std::vector<Check> node_acceptance(const topology::Survey& survey);
+// The largest all_reduce of NCCL between all GPUs of the node that was measured.
+struct MeasuredAllReduce {
+  core::Bytes bytes = {};
+  core::Bandwidth busbw = {};
+  int ranks = 0;
+};
+inline constexpr double kPlateauBytes = 512.0 * (1 << 20);  // below it a low rate decides nothing
+
+std::vector<Check> node_acceptance(const topology::Survey& survey,
+                                   const std::optional<MeasuredAllReduce>& all_reduce = {});
 
 }  // namespace comm_probe::diagnose

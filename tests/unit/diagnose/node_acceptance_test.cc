@@ -107,6 +107,22 @@ TEST(NodeAcceptance, NothingIsExpectedOfWhatAVirtualMachineDoesNotHave) {
   EXPECT_EQ(pair.expected, "280 GB/s to 396 GB/s busbw on 2 GPUs");
 }
 
+// Two H200, 2026-11-30: 330 GB/s at 1 GiB, 240 GB/s at 64 MiB, 21 GB/s with one channel.
+TEST(NodeAcceptance, AMeasuredAllReduceDecides) {
+  constexpr double kMib = 1 << 20;
+  const auto outcome = [](double mib, double GBps, int ranks = 2) {
+    const MeasuredAllReduce measured = {core::Bytes::of(mib * kMib),
+                                        core::Bandwidth::from_GBps(GBps), ranks};
+    return line_of(node_acceptance(two_h200(), measured), "all_reduce, one node");
+  };
+  EXPECT_EQ(outcome(1024, 330).outcome, Outcome::kPass);
+  EXPECT_EQ(outcome(1024, 330).observed, "330 GB/s at 1 GiB");
+  EXPECT_EQ(outcome(1024, 21).outcome, Outcome::kFail);
+  EXPECT_EQ(outcome(64, 240).outcome, Outcome::kUndecided);
+  EXPECT_NE(outcome(64, 240).why.find("without --quick"), std::string::npos);
+  EXPECT_EQ(outcome(1024, 330, 1).observed, "not measured");
+}
+
 TEST(NodeAcceptance, WithSeveralNumaNodesAnUnknownOneFails) {
   topology::Survey survey = two_h200();
   survey.facts.numa_nodes = {{.id = 0}, {.id = 1}};
