@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A routed all_to_all by NCCL between the GPUs of this host, beside the same by processes: does every token come back,
-# and does the order of flat and dedup follow the bytes? Not run yet: it needs a host with two GPUs or more.
+# and does the order of flat and dedup follow the bytes? docs/measured/h200-acceptance.md has two H200.
 #   bench/gpu/moe_routing.sh COMM_PROBE [RANKS]
 set -eu
 program=${1:?usage: moe_routing.sh COMM_PROBE [RANKS]}
