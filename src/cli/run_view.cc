@@ -291,6 +291,25 @@ void judge(const RunFacts& facts, core::Document& document) {
                                 facts.gpus_error->one_line(), false)});
 }
 
+// "NCCL on 2 GPUs chose as planned at 27 of 27 sizes, 330.4 GB/s busbw at 1 GiB; "
+std::string gpu_verdict(const RunFacts& facts) {
+  std::size_t planned = 0, equal = 0;
+  for (const PlannedRun& run : facts.gpu_walk.collectives)
+    for (const SizeChoice& size : run.choices.sizes) {
+      if (size.plan.empty() || size.real.empty()) continue;
+      ++planned;
+      equal += size.is_equal() ? 1 : 0;
+    }
+  if (planned == 0) return "";
+  std::string text =
+      fmt::format("NCCL on {} GPU{} chose as planned at {} of {} sizes", facts.gpu_walk.walk.gpus,
+                  facts.gpu_walk.walk.gpus == 1 ? "" : "s", equal, planned);
+  if (const auto largest = largest_all_reduce(facts))
+    text += fmt::format(", all_reduce {} busbw at {}", core::format_bandwidth(largest->busbw),
+                        core::format_bytes(largest->bytes));
+  return text + "; ";
+}
+
 std::string verdict_of(const RunFacts& facts) {
   int priced = 0, close = 0;
   for (const WalkStep& step : facts.steps) {
@@ -298,9 +317,11 @@ std::string verdict_of(const RunFacts& facts) {
     ++priced;
     close += diagnose::is_as_predicted(step) ? 1 : 0;
   }
-  if (priced == 0) return "no collective could be set beside a ledger here";
-  return fmt::format("{} of {} collectives took what their ledger says, within {} or one flag",
-                     close, priced, format_percent(diagnose::kExplainedGap, 2));
+  const std::string gpus = gpu_verdict(facts);
+  if (priced == 0) return gpus + "no collective could be set beside a ledger here";
+  return fmt::format("{}{} of {} collectives {}took what their ledger says, within {} or one flag",
+                     gpus, close, priced, gpus.empty() ? "" : "between two CPUs ",
+                     format_percent(diagnose::kExplainedGap, 2));
 }
 
 void add_text(const RunFacts& facts, core::Document& document) {

@@ -86,6 +86,19 @@ TEST(RunOnGpus, OneGpuWhoseStreamsTakeTurns) {
     EXPECT_LE(stage["took_s"].get<double>(), stage["limit_s"].get<double>() + 1) << stage;
 }
 
+// A launch that blocks on the first GPU waits for the second one's, which is never launched.
+TEST(RunOnGpus, BlockedLaunchesLeaveNcclOutAndAreSaid) {
+  const BinaryRun run = run_on_gpus({"--json"}, {{"CUDA_LAUNCH_BLOCKING", "1"}});
+  const json document = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(document.is_discarded()) << run;
+  for (const char* name : {"NCCL's collectives", "overlap probe", "all-to-all"}) {
+    const json stage = stage_named(document, name);
+    EXPECT_EQ(stage["outcome"], "not here") << stage;
+    EXPECT_THAT(stage["why"].get<std::string>(), HasSubstr("CUDA_LAUNCH_BLOCKING=1"));
+    EXPECT_LT(stage["took_s"].get<double>(), 1) << stage;
+  }
+}
+
 TEST(RunWithoutGpu, EveryStageSaysThatItIsNotHere) {
   const BinaryRun run = run_on_gpus({}, {{"FAKE_CUDA_DEVICES", "0"}});
   for (const char* stage :
