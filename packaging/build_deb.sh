@@ -27,7 +27,7 @@ rm -f "$doc/LICENSE"  # the copyright file names it, Debian carries the text
   echo
   echo " -- $(sed -n 's/^Maintainer: //p' "$source/packaging/control")  $(date -R -u -d "@$SOURCE_DATE_EPOCH")"
 } | gzip -9n >"$doc/changelog.gz"
-"$source/packaging/manual_pages.sh" "$root/usr/bin/comm-probe" "$root/usr/share/man/man1"
+"$source/packaging/from_help.sh" "$root/usr/bin/comm-probe" "$root/usr/share"
 gzip -9n "$root"/usr/share/man/man1/*.1
 
 # dpkg-shlibdeps reads debian/control of the folder it runs in.

@@ -15,7 +15,7 @@ trap 'rm -rf "$stage"' EXIT
 
 cmake --install "$build" --prefix "$stage/$name" --strip >/dev/null
 program=$stage/$name/bin/comm-probe
-"$source/packaging/manual_pages.sh" "$program" "$stage/$name/share/man/man1"
+"$source/packaging/from_help.sh" "$program" "$stage/$name/share"
 # shellcheck disable=SC2046
 floor=$("$source/packaging/glibc_floor.sh" "$program" $(find "$stage/$name/lib" -name '*.so'))
 needed=$(objdump -p "$program" | sed -n 's/^ *NEEDED *//p' | grep -vE '^(libc|libm|libdl|librt|libpthread|libgcc_s|ld-linux[-a-z0-9_]*)\.so' || true)

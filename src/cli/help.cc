@@ -53,7 +53,7 @@ std::string HelpFormatter::make_description(const CLI::App* app) const {
   return report::indented(report::wrap(app->get_description(), kWidth), 0) + "\n";
 }
 
-std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+std::string HelpFormatter::title(const CLI::Option* option, bool is_positional) const {
   std::string name =
       make_option_name(option, is_positional) + in_our_words(make_option_opts(option));
   // where the text says what happens without the option, the value that stands for that is noise
@@ -67,7 +67,11 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
     name.erase(at, no_default.size());
   for (std::size_t comma = name.find(",--"); comma != std::string::npos; comma = name.find(",--"))
     name.insert(comma + 1, " ");
-  return two_columns(name, make_option_desc(option), get_column_width());
+  return name;
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+  return two_columns(title(option, is_positional), make_option_desc(option), get_column_width());
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,

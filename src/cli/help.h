@@ -9,6 +9,8 @@ namespace comm_probe::cli {
 
 class HelpFormatter : public CLI::Formatter {
  public:
+  // The left column of an option: "-n, --ranks N (1 to 1000)=8".
+  std::string title(const CLI::Option* option, bool is_positional) const;
   std::string make_description(const CLI::App* app) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_help(const CLI::App* app, std::string name,

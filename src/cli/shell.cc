@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/version_text.h"
 #include "core/units.h"
 #include "report/page.h"
 
@@ -97,8 +98,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& ta
 void Shell::add_common_flags(CLI::App& app, Output output) {
   const char* group = "Common options";
   app.set_help_flag("-h,--help", "this text")->group(group);
-  app.set_version_flag("--version", std::string("comm-probe ") + report::kVersion)
-      ->description("the version, and nothing else")
+  app.set_version_flag("--version", [&app] { return version_text(app.count("--verbose") > 0); })
+      ->description("the version; with --verbose also the engines that are here")
       ->group(group);
   app.add_flag("--json", json_, "one JSON document on stdout, nothing else there")->group(group);
   if (output == Output::kPage) {
@@ -116,7 +117,7 @@ void Shell::add_common_flags(CLI::App& app, Output output) {
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
       ->group(group);
   app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
-  app.add_flag("-v,--explain", details_,
+  app.add_flag("-v,--verbose,--explain", details_,
                "also the cost tree, rejected candidates, the path of a verdict")
       ->group(group);
 }

@@ -22,6 +22,8 @@ void add_subcommands(CLI::App& root, Shell& shell) {
   add_report(root, shell);
   add_serve(root, shell);
   add_explain(root, shell);
+  add_completion(root, shell);
+  add_man(root, shell);
 }
 
 }  // namespace comm_probe::cli

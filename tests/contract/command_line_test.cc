@@ -42,7 +42,8 @@ TEST(CommandLine, HelpFitsOneScreenAndGroupsByTheFourSteps) {
   EXPECT_LE(lines_of(run.out).size(), 48U) << run;
   for (const std::string& line : lines_of(run.out)) EXPECT_LE(line.size(), 100U) << line;
   std::size_t last = 0;
-  for (const char* group : {"\nCalculate:\n", "\nLook:\n", "\nMeasure:\n", "\nCompare:\n"}) {
+  for (const char* group :
+       {"\nCalculate:\n", "\nLook:\n", "\nMeasure:\n", "\nCompare:\n", "\nSet up:\n"}) {
     const std::size_t at = run.out.find(group);
     if (at == std::string::npos) continue;  // an empty group is absent
     EXPECT_GT(at, last) << group << run;
@@ -83,6 +84,25 @@ TEST(CommandLine, VersionIsThatOfTheProject) {
   const std::string version = lines_of(run_binary({"--version"}).out).at(0).substr(11);
   EXPECT_THAT(text.str(), HasSubstr("project(comm_probe VERSION " + version + " "));
   EXPECT_EQ(run_binary({"explain", "--version"}).out, "comm-probe " + version + "\n");
+}
+
+// What is missing here is missing in one line; what is found has its file.
+TEST(CommandLine, VersionTellsWhichEnginesAreHere) {
+  const BinaryRun run = run_binary({"--version", "--verbose"},
+                                   {.environment = {{"COMM_PROBE_NCCL", "/nowhere/libnccl.so.2"}}});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(lines_of(run.out).at(0), lines_of(run_binary({"--version"}).out).at(0));
+  EXPECT_THAT(run.out, HasSubstr("  nccl   not here: /nowhere/libnccl.so.2 does not load")) << run;
+  for (const char* engine : {"local", "cuda", "nccl", "mpi", "ucx", "verbs"}) {
+    const std::size_t at = run.out.find(std::string("\n  ") + engine + " ");
+    ASSERT_NE(at, std::string::npos) << engine << run;
+    const std::string line = run.out.substr(at + 1, run.out.find('\n', at + 1) - at - 1);
+    const std::size_t file = line.rfind(", /");
+    if (line.find("not here: ") == std::string::npos && std::string(engine) != "local") {
+      EXPECT_TRUE(file != line.npos && std::filesystem::exists(line.substr(file + 2))) << line;
+    }
+  }
+  EXPECT_EQ(run_binary({"--version", "-v"}).out, run_binary({"-v", "--version"}).out);
 }
 
 TEST(Explain, ListsAllOrAnAreaOrOneEntry) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "envelope.h"
+#include "help_tree.h"
 #include "run_binary.h"
 
 namespace comm_probe::test {
@@ -24,41 +25,10 @@ Words with(Words words, const std::string& last) {
   return words;
 }
 
-struct Subcommand {
-  Words words;  // {"calc", "path"}
-  std::string group;
-  std::string help;
-};
-
-// The lines "  name   text" below a heading of the help that is no list of options.
-std::vector<std::pair<std::string, std::string>> listed(const std::string& help) {
-  std::vector<std::pair<std::string, std::string>> names;
-  std::string group;
-  for (const std::string& line : lines_of(help)) {
-    if (line.ends_with(':') && !line.starts_with(' ')) group = line.substr(0, line.size() - 1);
-    const bool is_list = group != "Positionals" && group != "Options" &&
-                         !group.ends_with(" options") && !group.starts_with("Example");
-    if (line.empty() || !is_list || !line.starts_with("  ") || line[2] == ' ' || group.empty())
-      continue;
-    names.emplace_back(line.substr(2, line.find(' ', 2) - 2), group);
-  }
-  return names;
-}
-
-void collect(const Words& words, const std::string& group, std::vector<Subcommand>& all) {
-  const BinaryRun run = run_binary(with(words, "--help"));
-  EXPECT_EQ(run.status, 0) << run;
-  if (!words.empty()) all.push_back({words, group, run.out});
-  for (const auto& [name, inner] : listed(run.out))
-    collect(with(words, name), words.empty() ? inner : group, all);
-}
+using Subcommand = HelpOfCommand;
 
 const std::vector<Subcommand>& subcommands() {
-  static const std::vector<Subcommand> all = [] {
-    std::vector<Subcommand> found;
-    collect({}, "", found);
-    return found;
-  }();
+  static const std::vector<Subcommand> all(++help_tree().begin(), help_tree().end());
   return all;
 }
 
@@ -75,7 +45,7 @@ std::vector<std::string> examples(const Subcommand& subcommand) {
 TEST(Subcommands, AreFound) {
   EXPECT_GE(subcommands().size(), 1U);
   for (const Subcommand& subcommand : subcommands())
-    EXPECT_THAT((Words{"Calculate", "Look", "Measure", "Compare"}),
+    EXPECT_THAT((Words{"Calculate", "Look", "Measure", "Compare", "Set up"}),
                 testing::Contains(subcommand.group))
         << testing::PrintToString(subcommand.words);
 }
