@@ -15,29 +15,38 @@ namespace {
 using core::Document;
 using core::KeyValues;
 
+std::string finding_text(std::string_view id, std::string_view field, std::string_view english) {
+  return core::in_language("findings", id, field, english);
+}
+
 Document explain_finding(const core::FindingEntry& entry) {
   Document document{.command = "explain"};
+  const std::string meaning = finding_text(entry.id, "meaning", entry.meaning);
+  const std::string cause = finding_text(entry.id, "cause", entry.cause);
+  const std::string cure = finding_text(entry.id, "cure", entry.cure);
   document.result = {{"id", entry.id},
                      {"severity", severity_name(entry.severity)},
                      {"layer", layer_name(entry.layer)},
-                     {"meaning", entry.meaning},
-                     {"cause", entry.cause},
-                     {"cure", entry.cure}};
-  document.body.emplace_back(KeyValues{{{"finding", std::string(entry.id)},
-                                        {"severity", severity_name(entry.severity)},
-                                        {"layer", layer_name(entry.layer)},
-                                        {"meaning", std::string(entry.meaning)},
-                                        {"cause", std::string(entry.cause)},
-                                        {"cure", std::string(entry.cure)}}});
+                     {"meaning", meaning},
+                     {"cause", cause},
+                     {"cure", cure}};
+  document.body.emplace_back(KeyValues{{{label("finding"), std::string(entry.id)},
+                                        {label("severity"), severity_name(entry.severity)},
+                                        {label("layer"), layer_name(entry.layer)},
+                                        {label("meaning"), meaning},
+                                        {label("cause"), cause},
+                                        {label("cure"), cure}}});
   return document;
 }
 
 Document explain_caveat(const core::CaveatEntry& entry) {
   Document document{.command = "explain"};
-  document.result = {{"id", entry.id}, {"meaning", entry.meaning}, {"cure", entry.cure}};
-  document.body.emplace_back(KeyValues{{{"caveat", std::string(entry.id)},
-                                        {"meaning", std::string(entry.meaning)},
-                                        {"cure", std::string(entry.cure)}}});
+  const std::string meaning = finding_text(entry.id, "meaning", entry.meaning);
+  const std::string cure = finding_text(entry.id, "cure", entry.cure);
+  document.result = {{"id", entry.id}, {"meaning", meaning}, {"cure", cure}};
+  document.body.emplace_back(KeyValues{{{label("caveat"), std::string(entry.id)},
+                                        {label("meaning"), meaning},
+                                        {label("cure"), cure}}});
   return document;
 }
 
@@ -79,12 +88,13 @@ void add_pages(core::Json& words, Document& document) {
 Document list(const std::string& area) {
   Document document{.command = "explain"};
   core::Json words = core::Json::array();
-  const auto add = [&](const std::string& title, const auto& entries, auto word_of) {
+  const auto add = [&](const std::string& title, const char* table, const auto& entries,
+                       auto word_of) {
     KeyValues rows;
     for (const auto* entry : entries) {
       const std::string_view word = word_of(*entry);
       if (!area.empty() && !word.starts_with(area + ".")) continue;
-      rows.rows.emplace_back(word, core::in_language("terms", word, "meaning", entry->meaning));
+      rows.rows.emplace_back(word, core::in_language(table, word, "meaning", entry->meaning));
       words.push_back(word);
     }
     if (rows.rows.empty()) return;
@@ -92,9 +102,9 @@ Document list(const std::string& area) {
     document.body.emplace_back(std::move(rows));
   };
   const auto id = [](const auto& entry) { return entry.id; };
-  add("Findings", core::all_findings(), id);
-  add("Caveats", core::all_caveats(), id);
-  add("Terms", core::all_terms(), [](const core::TermEntry& entry) { return entry.word; });
+  add("Findings", "findings", core::all_findings(), id);
+  add("Caveats", "findings", core::all_caveats(), id);
+  add("Terms", "terms", core::all_terms(), [](const core::TermEntry& entry) { return entry.word; });
   if (area.empty()) add_pages(words, document);
   document.result = {{"known", words}};
   return document;
@@ -171,14 +181,6 @@ void add_explain(CLI::App& root, Shell& shell) {
   add_choice(*app, "--markdown", *page, "a page of docs/, for `make docs`",
              {"findings", "terms", "misconceptions"})
       ->group("");
-  app->add_option_function<std::string>(
-         "--lang",
-         [](const std::string& name) {
-           core::set_language(name == "zh" ? core::Language::kChinese : core::Language::kEnglish);
-         },
-         "language of terms, misconceptions and pages; findings are English")
-      ->check(CLI::IsMember({"en", "zh"}))
-      ->type_name("en|zh");
   app->footer(
       "Examples:\n"
       "  comm-probe explain busbw\n"

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "cli/version_text.h"
+#include "core/language.h"
 #include "core/units.h"
 #include "report/page.h"
 
@@ -115,6 +116,15 @@ void Shell::add_common_flags(CLI::App& app, Output output) {
         ->group(group);
   }
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--lang",
+         [](const std::string& name) {
+           core::set_language(name == "zh" ? core::Language::kChinese : core::Language::kEnglish);
+         },
+         "what findings mean, and all that explain says, in English or Chinese")
+      ->check(CLI::IsMember({"en", "zh"}))
+      ->type_name("en|zh")
       ->group(group);
   app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
   app.add_flag("-v,--verbose,--explain", details_,

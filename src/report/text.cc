@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/language.h"
 #include "core/units.h"
 #include "report/layout.h"
 #include "report/report.h"
@@ -27,6 +28,7 @@ class TextWriter {
   void caveat(const core::Caveat& caveat) {
     labelled("caveat", fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
              "33");
+    in_other_words(caveat.id);
   }
   void finding(const Finding& finding, bool is_said);
   // What is left of a group of statements; nothing where `text` is empty.
@@ -61,10 +63,20 @@ class TextWriter {
 
   void labelled(std::string_view label, const std::string& text, std::size_t indent,
                 const char* color) {
-    const std::size_t column = indent + std::max<std::size_t>(label.size() + 2, 10);
+    const std::size_t width = display_width(label);
+    const std::size_t column = indent + std::max<std::size_t>(width + 2, 10);
     text_ += std::string(indent, ' ') + painted(label, color) +
-             std::string(column - indent - label.size(), ' ');
+             std::string(column - indent - width, ' ');
     text_ += indented(wrap(printable(text), width_ - column), column) + "\n";
+  }
+  // What a finding or caveat is about, in the language of --lang; nothing in English, where
+  // `explain` says it.
+  void in_other_words(const std::string& id) {
+    for (const char* field : {"meaning", "cause", "cure"}) {
+      const std::string_view text = core::translation(core::language(), "findings", id, field);
+      if (!text.empty())
+        labelled(core::in_language("labels", field, "text", field), std::string(text), 2, "0");
+    }
   }
   std::string painted(std::string_view text, const char* code) const {
     return style_.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -118,6 +130,7 @@ void TextWriter::finding(const Finding& finding, bool is_said) {
     labelled("evidence", place.empty() ? quoted : place + ": " + quoted, 2, "0");
   }
   for (const std::string& command : finding.next) labelled("next", command, 2, "32");
+  in_other_words(finding.id);
 }
 
 // One id a thousand times (every table of a soak test) is one thing to know: the first few stand in

@@ -66,6 +66,23 @@ TEST(Language, EveryTermHasItsChineseText) {
   }
 }
 
+TEST(Language, EveryFindingHasItsChineseText) {
+  for (const FindingEntry* entry : all_findings()) {
+    const std::string id(entry->id);
+    expect_same(id + " meaning", entry->meaning, chinese("findings", id, "meaning"));
+    expect_same(id + " cause", entry->cause, chinese("findings", id, "cause"));
+    expect_same(id + " cure", entry->cure, chinese("findings", id, "cure"));
+  }
+}
+
+TEST(Language, EveryCaveatHasItsChineseText) {
+  for (const CaveatEntry* entry : all_caveats()) {
+    const std::string id(entry->id);
+    expect_same(id + " meaning", entry->meaning, chinese("findings", id, "meaning"));
+    expect_same(id + " cure", entry->cure, chinese("findings", id, "cure"));
+  }
+}
+
 TEST(Language, EveryMisconceptionHasItsChineseText) {
   for (const Misconception& one : misconceptions()) {
     const std::string name(one.name);
@@ -92,6 +109,8 @@ TEST(Language, EveryTopicHasItsChineseText) {
 TEST(Language, NoTextIsLeftOver) {
   std::set<std::string, std::less<>> known;
   for (const TermEntry* entry : all_terms()) known.insert(std::string(entry->word));
+  for (const FindingEntry* entry : all_findings()) known.insert(std::string(entry->id));
+  for (const CaveatEntry* entry : all_caveats()) known.insert(std::string(entry->id));
   for (const Misconception& one : misconceptions()) known.insert(std::string(one.name));
   for (const Topic& topic : topics()) known.insert(std::string(topic.name));
   for (const BuiltinFile& file : builtin_files()) {
