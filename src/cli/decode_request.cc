@@ -166,6 +166,9 @@ void DecodeRequest::add_to(CLI::App& app) {
   app.add_option("--batch", batch_, "tokens of one decode step")->type_name("B");
   app.add_option("--dtype", type_, "bf16, fp16, fp32")->capture_default_str()->type_name("D");
   app.add_option("--tp", tp_, "tensor parallelism")->type_name("N");
+  app.add_option("--pp", pp_, "pipeline stages, each of --tp ranks")
+      ->capture_default_str()
+      ->type_name("N");
   app.add_option("--calls-per-layer", calls_per_layer_, "all_reduce calls of one layer")
       ->capture_default_str();
   machine_option_ = app.add_option("--machine", machine_, "a machine of the catalog")
@@ -227,6 +230,10 @@ core::Result<bool> DecodeRequest::take_message(DecodeQuestion& question) {
   const auto type = type_of(type_);
   if (!type) return type.error();
   question.batch = batch_;
+  if (pp_ < 1 || pp_ > question.shape.layers)
+    return input_error(fmt::format("--pp {} is outside 1 to the {} layers of {}", pp_,
+                                   question.shape.layers, question.shape.name));
+  question.pp = pp_;
   question.type_name = type_;
   question.step = {question.shape.layers, calls_per_layer_};
   question.job.type = type->type;
@@ -337,6 +344,9 @@ core::Result<DecodeQuestion> DecodeRequest::question() {
   if (const auto taken = take_machine(question); !taken) return taken.error();
   if (const auto taken = take_measured(question); !taken) return taken.error();
   question.answers = serving::backends_of(question.job, question.order);
+  question.sglang = serving::sglang_v2(question.job, question.in_graph);
+  question.sglang_legacy = serving::sglang_legacy(question.job);
+  question.flashinfer = serving::flashinfer_choice(question.job, question.batch);
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
   if (!question.order.is_exact)
     question.caveats.push_back(core::make_caveat(

@@ -11,6 +11,8 @@
 #include "model/ledger.h"
 #include "model/small_all_reduce.h"
 #include "nccl/settings.h"
+#include "serving/flashinfer_paths.h"
+#include "serving/sglang_backends.h"
 #include "serving/vllm_backends.h"
 
 namespace comm_probe::cli {
@@ -34,6 +36,7 @@ struct DecodeQuestion {
   catalog::ModelShape shape = {};
   core::Basis shape_basis = core::Basis::kCatalog;
   int batch = 0;
+  int pp = 1;  // pipeline stages
   std::string type_name = {};
   model::DecodeStep step = {};
   std::string machine = {};
@@ -45,6 +48,9 @@ struct DecodeQuestion {
   serving::ServingJob job = {};
   serving::VllmOrder order = {};
   std::vector<serving::BackendAnswer> answers = {};
+  serving::SglangAnswer sglang = {};
+  serving::SglangAnswer sglang_legacy = {};
+  serving::FlashInferChoice flashinfer = {};
   std::vector<DecodeWay> ways = {};
   std::optional<core::Duration> decode_step = {};
   std::vector<core::InputRecord> inputs = {};
@@ -75,6 +81,7 @@ class DecodeRequest {
   int layers_ = 0, hidden_ = 0, batch_ = 0;
   std::string type_ = "bf16";
   int tp_ = 0;
+  int pp_ = 1;
   int calls_per_layer_ = 2;
   std::string machine_ = "dgx-h100";
   std::string vllm_ = "0.23";

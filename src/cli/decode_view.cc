@@ -107,6 +107,47 @@ Json vllm_json(const DecodeQuestion& question) {
   return json;
 }
 
+int calls_on_rank(const DecodeQuestion& question) {
+  const int layers = (question.shape.layers + question.pp - 1) / question.pp;
+  return layers * question.step.calls_per_layer;
+}
+
+Json bytes_or_null(const std::optional<core::Bytes>& bytes) {
+  return bytes ? json_bytes(*bytes) : Json();
+}
+
+Json window_json(const std::optional<serving::SizeWindow>& window) {
+  if (!window) return {};
+  return {{"from", json_bytes(window->from)}, {"to", json_bytes(window->to)}};
+}
+
+Json sglang_json(const serving::SglangAnswer& answer) {
+  Json json = {{"kernel", answer.kernel.empty() ? Json() : Json(answer.kernel)},
+               {"reason", answer.reason}};
+  if (!answer.limits) return json;
+  json["limits"] = {{"push_bytes", json_bytes(answer.limits->push)},
+                    {"pull_bytes", bytes_or_null(answer.limits->pull)},
+                    {"all_bytes", json_bytes(answer.limits->all)},
+                    {"multicast", window_json(answer.limits->multicast)},
+                    {"lamport", window_json(answer.limits->lamport)},
+                    {"is_default", answer.limits->is_default}};
+  return json;
+}
+
+Json other_engines_json(const DecodeQuestion& question) {
+  const auto& flashinfer = question.flashinfer;
+  Json json = {{"sglang_v2", sglang_json(question.sglang)},
+               {"sglang_legacy", sglang_json(question.sglang_legacy)},
+               {"tensorrt_llm", Json()}};
+  json["flashinfer"] = {
+      {"path", flashinfer.answer ? Json(flashinfer.answer->path) : Json()},
+      {"one_shot", flashinfer.answer ? Json(flashinfer.answer->is_one_shot) : Json()},
+      {"reason", flashinfer.answer ? flashinfer.answer->reason : flashinfer.refusal}};
+  json["basis"] = "read";
+  json["source"] = "SGLang configs/custom_all_reduce_v2.py and flashinfer/comm, mid 2026";
+  return json;
+}
+
 Json decode_json(const DecodeQuestion& question) {
   const BackendAnswer* taken = question.taken();
   const DecodeWay* way = question.taken_way();
@@ -118,6 +159,8 @@ Json decode_json(const DecodeQuestion& question) {
       {"tp", question.job.ranks},
       {"bytes", json_bytes(question.job.bytes)},
       {"calls_per_step", question.step.calls()},
+      {"pp", question.pp},
+      {"calls_per_step_and_rank", calls_on_rank(question)},
       {"bytes_over_link_us", json_number((question.job.bytes / question.link).in_us())},
       {"machine", question.machine},
       {"link_GBps", json_number(question.link.in_GBps())},
@@ -130,9 +173,19 @@ Json decode_json(const DecodeQuestion& question) {
   for (const DecodeWay& each : question.ways) json["ways"].push_back(way_json(each));
   json["saving"] = saving_json(question);
   json["vllm"] = vllm_json(question);
+  json["other_engines"] = other_engines_json(question);
   json["own_primitive"] = own_json(own_primitive(question));
   json["basis"] = "computed";
   return json;
+}
+
+// The saving of a step stays that of all layers: a token passes the stages one after the other.
+std::string pipeline_text(const DecodeQuestion& question) {
+  return fmt::format(
+      "{} stages of {} ranks: a rank makes at most {} of the calls, a token passes all of them; "
+      "between stages {} go by send_recv, which is PyNccl's whatever is chosen here (read: vLLM "
+      "gives custom backends to tp groups only), over the network where stages are on other nodes",
+      question.pp, question.job.ranks, calls_on_rank(question), format_bytes(question.job.bytes));
 }
 
 core::KeyValues message_rows(const DecodeQuestion& question) {
@@ -149,6 +202,7 @@ core::KeyValues message_rows(const DecodeQuestion& question) {
                             question.step.layers, question.step.calls_per_layer,
                             basis_name(question.shape_basis), question.shape.source)},
       {"machine", fmt::format("{}: {}", question.machine, question.machine_text)}};
+  if (question.pp > 1) rows.rows.emplace_back("pipeline", pipeline_text(question));
   return rows;
 }
 
@@ -183,6 +237,15 @@ core::Table ways_table(const DecodeQuestion& question, bool all) {
   return table;
 }
 
+// Nothing prices an all_reduce on such a machine; a table without rows would not say so.
+core::Block ways_block(const DecodeQuestion& question, bool all) {
+  if (!question.ways.empty()) return ways_table(question, all);
+  return core::Paragraph{fmt::format(
+      "No time is known for {}: NCCL's model and the kernels of vLLM that are priced here are for "
+      "NVIDIA GPUs. --measured BACKEND=T takes a time of your own.",
+      question.machine)};
+}
+
 std::string answer_text(const BackendAnswer& answer, const BackendAnswer* taken) {
   if (&answer == taken) return "takes the call: " + answer.reason;
   if (answer.takes) return "would take it, comes later: " + answer.reason;
@@ -197,6 +260,51 @@ core::KeyValues backend_rows(const DecodeQuestion& question) {
   const BackendAnswer* taken = question.taken();
   for (const BackendAnswer& answer : question.answers)
     rows.rows.emplace_back(backend_name(answer.backend), answer_text(answer, taken));
+  return rows;
+}
+
+std::string sglang_text(const serving::SglangAnswer& answer) {
+  if (answer.kernel.empty()) return "leaves the call: " + answer.reason;
+  return fmt::format("{}: {}", answer.kernel, answer.reason);
+}
+
+std::string limits_text(const serving::SglangLimits& limits) {
+  const auto window = [](const char* name, const std::optional<serving::SizeWindow>& window) {
+    return window ? fmt::format(", {} {} to {}", name, format_bytes(window->from),
+                                format_bytes(window->to))
+                  : "";
+  };
+  return fmt::format(
+      "push to {}, pull to {}, all of it to {}{}{}{}", format_bytes(limits.push),
+      limits.pull ? format_bytes(*limits.pull) : "(not read)", format_bytes(limits.all),
+      window("lamport", limits.lamport), window("multicast", limits.multicast),
+      limits.is_default ? "; no row for this GPU and rank count, so its default" : "");
+}
+
+std::string flashinfer_text(const serving::FlashInferChoice& choice) {
+  if (!choice.answer) return "none: " + choice.refusal;
+  return fmt::format("{}, {}: {}", choice.answer->path,
+                     choice.answer->is_one_shot ? "one-shot" : "two-shot", choice.answer->reason);
+}
+
+// What is not known is said: a user would look for it here.
+core::KeyValues other_engine_rows(const DecodeQuestion& question) {
+  core::KeyValues rows;
+  rows.rows.emplace_back("SGLang v2", sglang_text(question.sglang));
+  if (question.sglang.limits)
+    rows.rows.emplace_back("its limits", limits_text(*question.sglang.limits) +
+                                             " (read: configs/custom_all_reduce_v2.py, mid 2026)");
+  rows.rows.emplace_back("SGLang before",
+                         sglang_text(question.sglang_legacy) +
+                             " (as vLLM's; which release changed to v2 is not known here)");
+  rows.rows.emplace_back("and then",
+                         "quick reduce (AMD), mscclpp where enabled, torch symmetric "
+                         "memory, PyNccl; with symmetric memory on, PyNccl at once");
+  rows.rows.emplace_back("FlashInfer", flashinfer_text(question.flashinfer) +
+                                           " (read: flashinfer/comm, mid 2026; it changes)");
+  rows.rows.emplace_back("TensorRT-LLM",
+                         "has one-shot, two-shot, NCCL, UB and AUTO; what AUTO takes at which size "
+                         "is not known here");
   return rows;
 }
 
@@ -275,19 +383,22 @@ core::Document decode_document(const DecodeQuestion& question) {
   document.result = decode_json(question);
   document.verdict = sentence(question);
   document.body = {message_rows(question),
-                   core::Heading{question.in_graph ? "What each way costs, in a CUDA graph"
-                                                   : "What each way costs, outside a CUDA graph"},
-                   ways_table(question, false),
+                   core::Heading{fmt::format("What each way costs, {} a CUDA graph (computed, but "
+                                             "for measured ones; -v names the sources)",
+                                             question.in_graph ? "in" : "outside")},
+                   ways_block(question, false),
                    core::Heading{fmt::format("vLLM {}: first come, first served ({})",
                                              question.vllm, question.order.source)},
                    backend_rows(question),
                    core::Paragraph{"Its log should say: " + start_up_line(question.answers)},
+                   core::Heading{"Other engines (their times are not modelled here)"},
+                   other_engine_rows(question),
                    core::Heading{"What the choice saves"},
                    saving_rows(question),
                    core::Heading{"A primitive of your own"},
                    own_rows(own_primitive(question))};
   document.details = {core::Heading{"Every way, with NCCL's other choices"},
-                      ways_table(question, true), core::Heading{"Who says the times"},
+                      ways_block(question, true), core::Heading{"Who says the times"},
                       source_rows(question)};
   return document;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "catalog/catalog.h"
+#include "catalog/machine_figures.h"
 #include "cli/doctor_bundle.h"
 #include "cli/doctor_collect.h"
 #include "cli/doctor_network.h"
@@ -20,6 +21,7 @@
 #include "cli/trace_report.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/deepep.h"
 #include "diagnose/engine.h"
 #include "diagnose/fleet.h"
 #include "diagnose/hang_logs.h"
@@ -301,6 +303,23 @@ void judge_runs(const Pile& pile, const RunsOfPile& runs, const diagnose::HostGr
   for (const RunOfPile& run : runs.others) judge_one(run.name, run.log, run.lines, run.numbers);
 }
 
+// What kernels of a MoE job print, beside the NIC that is known best.
+diagnose::DeepEpFacts deepep_facts(const DoctorRequest& request, const PricedMachine& hardware,
+                                   const std::vector<diagnose::JobMachine>& machines) {
+  diagnose::DeepEpFacts facts;
+  if (request.nodes > 0) facts.nodes = request.nodes;
+  facts.nic = {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed,
+               "400 Gb/s; --machine names it"};
+  if (!request.machine.empty()) {
+    const auto share = catalog::nic_share(hardware.machine);
+    if (share.value > core::Bandwidth())
+      facts.nic = {share.value, core::Basis::kCatalog, hardware.machine.name};
+  } else if (const auto port = fastest_port(machines)) {
+    facts.nic = {*port, core::Basis::kRead, "the fastest port in the pile"};
+  }
+  return facts;
+}
+
 Areas judge_areas(Pile& pile, const std::vector<diagnose::JobMachine>& machines,
                   const diagnose::JobHosts& hosts, const diagnose::Reference& reference,
                   Said& said) {
@@ -369,8 +388,11 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .traces = pile->traces.traces,
                                  .watched_ports = areas.watched_ports,
                                  .environment = pile->environment,
-                                 .is_planned = plan.has_value()};
+                                 .is_planned = plan.has_value(),
+                                 .has_deepep_rates = !pile->deepep.rates.empty()};
   judge_program(*pile, facts, hardware->pricer.get(), said);
+  said.take(diagnose::judge_deepep(pile->deepep, deepep_facts(request, *hardware, joined.machines))
+                .judgement);
   diagnose::weigh_down_ports(facts, said.findings);
   diagnose::weigh_peer_memory(facts, said.findings);
   said.take(diagnose::judge_log_gids(facts, said.findings));

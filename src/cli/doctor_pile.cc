@@ -47,6 +47,7 @@ struct Content {
   std::optional<topology::HostState> host = {};
   std::optional<topology::NetReading> counters = {};
   std::optional<curve::Reading> reading = {};
+  serving::DeepEpLines deepep = {};
   std::optional<core::Error> error = {};
   bool may_count = false;  // its beginning looks like counters of network ports
   bool has_nccl_lines = false;
@@ -58,7 +59,8 @@ struct Content {
 bool is_used(const Content& content) {
   return content.dump.digest || content.dump.lines || !content.trace.traces.empty() ||
          content.trace.log || content.machine || content.reading || content.has_nccl_lines ||
-         content.has_job_lines || content.counters || !content.settings.empty();
+         content.has_job_lines || content.counters || !content.deepep.empty() ||
+         !content.settings.empty();
 }
 
 bool has_result(const curve::Reading& reading) {
@@ -109,11 +111,17 @@ const core::WordScan& words_of_outputs() {
 // The types stand in every row of nccl-tests, with a header or without.
 const core::WordScan& words_of_benchmarks() {
   static const core::WordScan scan(
-      {"algbw",       "busbw",   " float ",      " half ",   " double ",     " bfloat16 ",
-       " int8 ",      " uint8 ", " int32 ",      " uint32 ", " int64 ",      " uint64 ",
-       " fp8_",       "nThread", "BW average",   "BW peak",  "t_avg",        "t_typical",
-       "nvbandwidth", "emcpy",   "P2P=",         "P2P Conn", "Peer-to-Peer", "Bandwidth",
-       "OSU ",        "#sent",   "gpus_per_node"});
+      {"algbw",       "busbw",   " float ",       " half ",      " double ",     " bfloat16 ",
+       " int8 ",      " uint8 ", " int32 ",       " uint32 ",    " int64 ",      " uint64 ",
+       " fp8_",       "nThread", "BW average",    "BW peak",     "t_avg",        "t_typical",
+       "nvbandwidth", "emcpy",   "P2P=",          "P2P Conn",    "Peer-to-Peer", "Bandwidth",
+       "OSU ",        "#sent",   "gpus_per_node", "B/W (GB/Sec)"});
+  return scan;
+}
+
+const core::WordScan& words_of_deepep() {
+  static const core::WordScan scan(
+      {serving::deepep_marks().begin(), serving::deepep_marks().end()});
   return scan;
 }
 
@@ -143,6 +151,9 @@ void read_parts(const std::string& path, Content& content) {
     if (auto input = core::Input::open(path); input)
       if (auto reading = curve::read(*input); reading && has_result(*reading))
         content.reading = std::move(*reading);
+  if (may_hold(path, words_of_deepep()))
+    if (auto input = core::Input::open(path); input)
+      if (auto lines = serving::read_deepep(*input); lines) content.deepep = std::move(*lines);
   if (!is_short(path) || !may_hold(path, words_of_outputs())) return;
   if (auto input = core::Input::open(path); input)
     if (auto source = topology::read_source(*input); source) content.machine = std::move(*source);
@@ -453,6 +464,7 @@ std::string kinds_of(const Content& content) {
   if (content.has_nccl_lines) add("nccl-log");
   if (!content.has_nccl_lines && content.has_job_lines) add("job-log");
   if (content.reading) add(content.reading->kind);
+  if (!content.deepep.empty()) add("deepep");
   if (content.machine) add(content.machine->kind);
   if (content.counters) add("net-counters");
   if (kinds.empty() && !content.settings.empty()) add("settings");
@@ -477,6 +489,7 @@ void PileReading::take(std::size_t i, Pile& pile) {
     pile.caveats.push_back(unreadable(*content.error));
   // A caveat of the reading of curves stands with the reading.
   if (content.reading) pile.readings.push_back(std::move(*content.reading));
+  pile.deepep.add(std::move(content.deepep));
   if (content.machine) pile.machines.push_back(std::move(*content.machine));
   if (content.host) pile.hosts.push_back({files_[i], std::move(*content.host)});
   for (diagnose::StatedSetting& setting : content.settings)

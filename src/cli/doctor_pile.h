@@ -18,6 +18,7 @@
 #include "diagnose/job.h"
 #include "nccl/debug_log.h"
 #include "serving/kv_lines.h"
+#include "serving/readers/deepep_lines.h"
 #include "serving/readers/engine_lines.h"
 #include "topology/host_state.h"
 #include "topology/merge.h"
@@ -39,6 +40,7 @@ struct Pile {
   torch::NumberLines numbers = {};
   serving::KvLines kv = {};
   serving::EngineLines engine = {};
+  serving::DeepEpLines deepep = {};
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
   TraceInputs traces = {};
   std::vector<TraceInputs> other_traces = {};  // of further jobs

@@ -53,11 +53,11 @@ core::Result<KvType> kv_type_from_name(const std::string& name) {
 }
 
 std::uint64_t KvQuestion::descriptors() const {
-  return model::kv_descriptors(cache, tokens, move, merge);
+  return model::kv_descriptors(model::kv_stage(cache, pp), tokens, move, merge);
 }
 
 model::KvTime KvQuestion::time() const {
-  return model::kv_time({bytes() * move.busiest(), descriptors(), rate.value});
+  return model::kv_time({on_stage() * move.busiest(), descriptors(), rate.value});
 }
 
 void KvRequest::add_to(CLI::App& app) {
@@ -71,6 +71,10 @@ void KvRequest::add_to(CLI::App& app) {
   app.add_option("--tokens", tokens_, "length of the prompt")->capture_default_str();
   app.add_option("--tp", tp_, "tensor parallelism of the prefill side")->capture_default_str();
   app.add_option("--decode-tp", decode_tp_, "of the decode side (default: --tp)")->type_name("N");
+  app.add_option("--pp", pp_,
+                 "pipeline stages on both sides: a rank holds, and moves, the layers of its stage")
+      ->capture_default_str()
+      ->type_name("N");
   app.add_option("--block", block_, "tokens of one cache block (vLLM: 16; FlashMLA: 64)")
       ->capture_default_str();
   app.add_option("--merge", merge_,
@@ -218,6 +222,10 @@ core::Result<KvQuestion> KvRequest::question() {
                                    question.cache.shape.name,
                                    core::format_bytes(question.bytes())));
   question.merge = merge_;
+  if (pp_ < 1 || pp_ > question.cache.shape.layers)
+    return input_error(fmt::format("--pp {} is outside 1 to the {} layers of {}", pp_,
+                                   question.cache.shape.layers, question.cache.shape.name));
+  question.pp = pp_;
   auto move = model::kv_move(question.cache, tp_, decode_tp_.value_or(tp_));
   if (!move) return move.error();
   question.move = *move;

@@ -24,6 +24,7 @@ struct KvQuestion {
   std::uint64_t tokens = 0;
   model::KvMove move = {};
   int merge = 1;
+  int pp = 1;  // pipeline stages, on both sides
   std::optional<NicChoice> nic = {};
   // With a GPU: TCP, through host memory, straight, straight through the CPU.
   std::vector<model::PathLedger> paths = {};
@@ -36,6 +37,8 @@ struct KvQuestion {
   std::vector<core::Caveat> caveats = {};
 
   core::Bytes bytes() const { return model::kv_bytes(cache, tokens); }
+  // Of the fullest pipeline stage: what ranks hold and move is a share of it.
+  core::Bytes on_stage() const { return model::kv_bytes(model::kv_stage(cache, pp), tokens); }
   std::uint64_t descriptors() const;
   model::KvTime time() const;
 };
@@ -59,6 +62,7 @@ class KvRequest {
   std::string type_ = {};
   std::uint64_t tokens_ = 4096;
   int tp_ = 1;
+  int pp_ = 1;
   std::optional<int> decode_tp_ = {};
   int block_ = 16;
   int merge_ = 1;

@@ -32,6 +32,11 @@ std::string basis_text(core::Basis basis, const std::string& source) {
   return fmt::format("({}: {})", basis_name(basis), source);
 }
 
+// A constant of the model: who says it.
+std::string assumed(std::string_view constant) {
+  return basis_text(core::Basis::kAssumed, std::string(model::kv_constant(constant).source));
+}
+
 std::string count_of(std::uint64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -58,16 +63,24 @@ Json move_json(const KvQuestion& question) {
   return {{"prefill_tp", move.prefill_tp},
           {"decode_tp", move.decode_tp},
           {"sources_per_decode_rank", move.sources},
-          {"bytes_into_decode_rank", json_bytes(question.bytes() * move.in_share)},
-          {"bytes_out_of_prefill_rank", json_bytes(question.bytes() * move.out_share)},
+          {"bytes_into_decode_rank", json_bytes(question.on_stage() * move.in_share)},
+          {"bytes_out_of_prefill_rank", json_bytes(question.on_stage() * move.out_share)},
           {"copies", json_number(move.total)},
           {"descriptors", question.descriptors()},
-          {"bytes_per_descriptor", json_number(question.bytes().count() * move.in_share /
+          {"bytes_per_descriptor", json_number(question.on_stage().count() * move.in_share /
                                                static_cast<double>(question.descriptors()))}};
 }
 
 Json sourced_json(double value, core::Basis basis, const std::string& source) {
   return {{"value", json_number(value)}, {"basis", basis_name(basis)}, {"source", source}};
+}
+
+Json term_json(const char* name, core::Duration time, core::Basis basis,
+               const std::string& source) {
+  return {{"name", name},
+          {"time_us", json_number(time.in_us())},
+          {"basis", basis_name(basis)},
+          {"source", source}};
 }
 
 Json time_json(const KvQuestion& question) {
@@ -82,9 +95,11 @@ Json time_json(const KvQuestion& question) {
                {"time_us", json_number(time.total().in_us())},
                {"ledger", time.is_descriptor_bound() ? "latency" : "bandwidth"}};
   json["terms"] = {
-      {{"name", "bytes over the NIC"}, {"time_us", json_number(time.bandwidth.in_us())}},
-      {{"name", "posting"}, {"time_us", json_number(time.posting.in_us())}},
-      {{"name", "fixed"}, {"time_us", json_number(time.fixed.in_us())}}};
+      term_json("bytes over the NIC", time.bandwidth, question.rate.basis, question.rate.source),
+      term_json("posting", time.posting, core::Basis::kAssumed,
+                std::string(model::kv_constant("posting").source)),
+      term_json("fixed", time.fixed, core::Basis::kAssumed,
+                std::string(model::kv_constant("fixed").source))};
   return json;
 }
 
@@ -96,7 +111,7 @@ const model::RdmaFigure& registration() {
 
 // One rank's part, registered for this request alone.
 std::pair<core::Duration, core::Duration> registration_of(const KvQuestion& question) {
-  const double gigabytes = question.bytes().count() * question.move.in_share / 1e9;
+  const double gigabytes = question.on_stage().count() * question.move.in_share / 1e9;
   return {core::Duration::from_ms(registration().low * gigabytes),
           core::Duration::from_ms(registration().high * gigabytes)};
 }
@@ -130,7 +145,7 @@ Json against_json(const KvQuestion& question) {
 
 Json paths_json(const KvQuestion& question) {
   Json json = Json::array();
-  const Bytes bytes = question.bytes() * question.move.busiest();
+  const Bytes bytes = question.on_stage() * question.move.busiest();
   for (const model::PathLedger& ledger : question.paths)
     json.push_back({{"path", data_path_name(ledger.counts.path)},
                     {"ceiling_GBps", json_number(ledger.effective().in_GBps())},
@@ -161,8 +176,10 @@ Json kv_json(const KvQuestion& question) {
                {"bytes_per_token", json_bytes(cache.per_token())},
                {"bytes_per_request", json_bytes(question.bytes())},
                {"tp", question.move.prefill_tp},
+               {"pp", question.pp},
+               {"layers_per_stage", model::kv_stage(cache, question.pp).shape.layers},
                {"bytes_per_rank",
-                json_bytes(question.bytes() * model::kv_share(cache, question.move.prefill_tp))},
+                json_bytes(question.on_stage() * model::kv_share(cache, question.move.prefill_tp))},
                {"move", move_json(question)}};
   const auto [low, high] = registration_of(question);
   json["registration_us"] = {{"low", json_number(low.in_us())},
@@ -179,7 +196,7 @@ Json kv_json(const KvQuestion& question) {
 
 std::string ranks_text(const KvQuestion& question, int tp) {
   const catalog::ModelShape& shape = question.cache.shape;
-  const Bytes bytes = question.bytes() * model::kv_share(question.cache, tp);
+  const Bytes bytes = question.on_stage() * model::kv_share(question.cache, tp);
   std::string text = fmt::format("{} on each of {}", cache_bytes(bytes),
                                  count_of(static_cast<std::uint64_t>(tp), "rank"));
   if (tp == 1) return text;
@@ -190,12 +207,20 @@ std::string ranks_text(const KvQuestion& question, int tp) {
                             tp / shape.kv_heads);
 }
 
+std::string stages_text(const KvQuestion& question) {
+  const int layers = model::kv_stage(question.cache, question.pp).shape.layers;
+  return fmt::format(
+      "{} stages, at most {} of {} layers on each: {}; every stage moves its own, all "
+      "at the same time",
+      question.pp, layers, question.cache.shape.layers, cache_bytes(question.on_stage()));
+}
+
 std::string move_text(const KvQuestion& question) {
   const model::KvMove& move = question.move;
   std::string text = fmt::format("a decode rank reads {} from {}, a prefill rank sends {}",
-                                 cache_bytes(question.bytes() * move.in_share),
+                                 cache_bytes(question.on_stage() * move.in_share),
                                  count_of(static_cast<std::uint64_t>(move.sources), "prefill rank"),
-                                 cache_bytes(question.bytes() * move.out_share));
+                                 cache_bytes(question.on_stage() * move.out_share));
   if (move.total > 1)
     text += fmt::format("; every byte crosses the network {:g} times", move.total);
   return text;
@@ -217,6 +242,7 @@ core::KeyValues cache_rows(const KvQuestion& question) {
                             "block"),
                    cache.block)},
       {"per rank", ranks_text(question, question.move.prefill_tp)}};
+  if (question.pp > 1) rows.rows.emplace_back("pipeline", stages_text(question));
   if (shape.window_layers > 0)
     rows.rows[2].second += fmt::format("; {} of {} layers keep the last {} tokens only",
                                        shape.window_layers, shape.layers, shape.window);
@@ -230,12 +256,12 @@ core::KeyValues cache_rows(const KvQuestion& question) {
 }
 
 std::string posting_text(const KvQuestion& question) {
-  const double each = question.bytes().count() * question.move.in_share /
+  const double each = question.on_stage().count() * question.move.in_share /
                       static_cast<double>(question.descriptors());
   std::string text =
-      fmt::format("{} for {} of {} at {:g} us", format_duration(question.time().posting),
+      fmt::format("{} for {} of {} at {:g} us each {}", format_duration(question.time().posting),
                   count_of(question.descriptors(), "descriptor"), cache_bytes(Bytes::of(each)),
-                  model::kv_constant("posting").value);
+                  model::kv_constant("posting").value, assumed("posting"));
   if (each < model::kv_constant("small_descriptor").value)
     text += fmt::format(
         "; below {} each the CPU is the limit: larger blocks, or cross-layer "
@@ -275,13 +301,11 @@ core::KeyValues time_rows(const KvQuestion& question) {
   core::KeyValues rows;
   rows.rows = {
       {"bytes", fmt::format("{} for {} at {} {}", format_duration(time.bandwidth),
-                            cache_bytes(question.bytes() * question.move.busiest()),
+                            cache_bytes(question.on_stage() * question.move.busiest()),
                             format_bandwidth(question.rate.value),
                             basis_text(question.rate.basis, question.rate.source))},
       {"posting", posting_text(question)},
-      {"fixed", fmt::format("{} {}", format_duration(time.fixed),
-                            basis_text(core::Basis::kAssumed,
-                                       std::string(model::kv_constant("fixed").source)))},
+      {"fixed", fmt::format("{} {}", format_duration(time.fixed), assumed("fixed"))},
       {"decode step",
        fmt::format("{} {}: the transfer is {} of it; {} fit into one",
                    format_duration(question.step.value),
@@ -294,9 +318,10 @@ core::KeyValues time_rows(const KvQuestion& question) {
   const auto [low, high] = registration_of(question);
   rows.rows.emplace_back(
       "registration",
-      fmt::format("{} to {} to register {} ({}); so the whole pool is registered once, at start",
+      fmt::format("{} to {} to register {} {}; so the whole pool is registered once, at start",
                   format_duration(low), format_duration(high),
-                  cache_bytes(question.bytes() * question.move.in_share), registration().source));
+                  cache_bytes(question.on_stage() * question.move.in_share),
+                  basis_text(core::Basis::kAssumed, std::string(registration().source))));
   return rows;
 }
 
@@ -304,7 +329,7 @@ core::Table paths_table(const KvQuestion& question) {
   using Align = core::Column::Align;
   core::Table table{
       {{"path", Align::kLeft}, {"at most"}, {"limited by", Align::kLeft}, {"bytes take"}}, {}};
-  const Bytes bytes = question.bytes() * question.move.busiest();
+  const Bytes bytes = question.on_stage() * question.move.busiest();
   for (const model::PathLedger& ledger : question.paths)
     table.rows.push_back({data_path_name(ledger.counts.path), format_bandwidth(ledger.effective()),
                           ledger.limit().name, format_duration(bytes / ledger.effective())});
@@ -315,7 +340,7 @@ std::string sentence(const KvQuestion& question) {
   std::string text = fmt::format(
       "KV cache of {}, {}: {}, {} per rank", question.cache.shape.name,
       count_of(question.tokens, "token"), cache_bytes(question.bytes()),
-      cache_bytes(question.bytes() * model::kv_share(question.cache, question.move.prefill_tp)));
+      cache_bytes(question.on_stage() * model::kv_share(question.cache, question.move.prefill_tp)));
   if (!question.nic) return text;
   const model::KvTime time = question.time();
   return text + fmt::format("; moved in {}, of it {} bytes at {}{}", format_duration(time.total()),
@@ -340,7 +365,7 @@ core::Document kv_document(const KvQuestion& question) {
   document.body.emplace_back(core::Heading{"Moving it to the decode side"});
   document.body.emplace_back(time_rows(question));
   if (question.paths.empty()) return document;
-  document.body.emplace_back(core::Heading{"The ways from GPU to NIC"});
+  document.body.emplace_back(core::Heading{"The ways from GPU to NIC (computed, as `calc path`)"});
   document.body.emplace_back(paths_table(question));
   return document;
 }

@@ -46,7 +46,7 @@ Json poster_json(const model::MoePoster& poster, double remote) {
   return {{"name", poster.name},
           {"per_us", {json_number(poster.low), json_number(poster.high)}},
           {"time_us", {json_number(remote / poster.high), json_number(remote / poster.low)}},
-          {"basis", basis_name(core::Basis::kRead)},
+          {"basis", basis_name(poster.basis)},
           {"source", poster.source}};
 }
 

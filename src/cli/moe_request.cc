@@ -17,6 +17,15 @@ model::MoeFormat format_of(const std::string& name) {
 
 }  // namespace
 
+model::MoeLinks moe_links_of(const catalog::Machine& machine, int ranks) {
+  model::MoeLinks links;
+  links.nic = ranks <= machine.gpus ? catalog::network_out(machine, ranks).per_rank
+                                    : catalog::nic_share(machine).value;
+  if (const auto rates = catalog::inside_rates(machine, std::min(ranks, machine.gpus)))
+    links.nvlink = rates->all_peers;
+  return links;
+}
+
 void MoeRequest::add_to(CLI::App& app) {
   const auto number = [&app](const char* flag, auto& target, const char* help) {
     return app.add_option(flag, target, help)->type_name("N");
@@ -55,12 +64,9 @@ core::Result<bool> MoeRequest::take_machine(MoeQuestion& question) {
     return input_error(fmt::format("--gpus-per-node {} is outside 1 to the {} of {}", ranks, most,
                                    (*machine)->name));
   question.layer.ranks_per_node = ranks;
-  if (nic_option_->count() == 0)
-    question.links.nic = ranks <= (*machine)->gpus ? catalog::network_out(**machine, ranks).per_rank
-                                                   : catalog::nic_share(**machine).value;
-  if (nvlink_option_->count() == 0)
-    if (const auto rates = catalog::inside_rates(**machine, std::min(ranks, (*machine)->gpus)))
-      question.links.nvlink = rates->all_peers;
+  const model::MoeLinks links = moe_links_of(**machine, ranks);
+  if (nic_option_->count() == 0) question.links.nic = links.nic;
+  if (nvlink_option_->count() == 0) question.links.nvlink = links.nvlink;
   question.basis = core::Basis::kCatalog;
   question.source = (*machine)->name;
   return true;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "catalog/hardware.h"
 #include "cli/catalog_option.h"
 #include "cli/shell.h"
 #include "model/moe/layer.h"
@@ -18,6 +19,9 @@ struct MoeQuestion {
   core::Basis basis = core::Basis::kAssumed;
   std::string source = {};  // of the links
 };
+
+// NIC and NVLink of one rank where `ranks` of an NVLink domain are in use; zero: not known.
+model::MoeLinks moe_links_of(const catalog::Machine& machine, int ranks);
 
 class MoeRequest {
  public:

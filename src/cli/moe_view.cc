@@ -106,12 +106,12 @@ std::string poster_text(const model::MoePoster& poster, const model::LowLatencyP
     return core::Duration::from_us(price.messages.remote / rate);
   };
   if (poster.low == poster.high)
-    return fmt::format("{} per us were seen: {}", format_number(poster.low, 3),
-                       format_duration(time(poster.low)));
+    return fmt::format("{} per us were seen ({}: {}): {}", format_number(poster.low, 3),
+                       basis_name(poster.basis), poster.source, format_duration(time(poster.low)));
   const bool limits = time(poster.high) > price.dispatch.nic_time;
-  return fmt::format("posts {} to {} per us: {} to {}{}", format_number(poster.low),
-                     format_number(poster.high), format_duration(time(poster.high)),
-                     format_duration(time(poster.low)),
+  return fmt::format("posts {} to {} per us ({}): {} to {}{}", format_number(poster.low),
+                     format_number(poster.high), basis_name(poster.basis),
+                     format_duration(time(poster.high)), format_duration(time(poster.low)),
                      limits ? ", more than the bytes take: it would set the pace" : "");
 }
 
@@ -277,7 +277,8 @@ std::vector<core::Block> moe_details() {
   for (const model::DeepEpSetting& setting : model::deepep_settings())
     settings.rows.emplace_back(fmt::format("{}={}", setting.name, setting.value), setting.why);
   for (const model::MoePoster& poster : model::moe_posters())
-    constants.rows.emplace_back(poster.name, fmt::format("{} ({})", poster.what, poster.source));
+    constants.rows.emplace_back(poster.name, fmt::format("{} ({}: {})", poster.what,
+                                                         basis_name(poster.basis), poster.source));
   for (const model::DeviceInitiated& one : model::device_initiated())
     constants.rows.emplace_back(
         fmt::format("{} {}", one.library, one.name),

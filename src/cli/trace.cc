@@ -10,6 +10,7 @@
 #include "cli/subcommands.h"
 #include "cli/trace_across.h"
 #include "cli/trace_killers.h"
+#include "cli/trace_moe.h"
 #include "cli/trace_report.h"
 #include "cli/trace_timeline.h"
 #include "core/parallel.h"
@@ -21,6 +22,7 @@ namespace {
 struct TraceRequest {
   TraceLoadRequest load = {};
   TraceReference reference = {};
+  TraceMoeRequest moe = {};
   std::string step_regex = {};
   std::string csv = {};
 };
@@ -95,7 +97,9 @@ int show_trace(const Shell& shell, TraceRequest& request) {
   load.steps = std::move(*steps);
   const auto reference = request.reference.load();
   if (!reference) return shell.fail(reference.error());
-  const AcrossRequest across{*reference, request.reference.message()};
+  const auto moe = request.moe.given(request.reference);
+  if (!moe) return shell.fail(moe.error());
+  const AcrossRequest across{*reference, request.reference.message(), *moe};
   auto inputs = load_traces(load);
   if (!inputs) return shell.fail(inputs.error());
   if (inputs->traces.empty() && !inputs->logs.empty()) {
@@ -149,9 +153,11 @@ void add_trace(CLI::App& root, Shell& shell) {
                 "count copies between devices (Memcpy PtoP) as communication");
   app->add_option("--csv", request->csv, "a line per rank and step")->type_name("FILE");
   request->reference.add_to(*app);
+  request->moe.add_to(*app);
   app->footer(
       "Example:\n  comm-probe trace /tmp/profile/\n"
-      "  comm-probe trace /tmp/profile/ --machine dgx-h100 --nodes 2");
+      "  comm-probe trace /tmp/profile/ --machine dgx-h100 --nodes 2\n"
+      "  comm-probe trace /tmp/profile/ --machine dgx-h100 --moe tokens=128,topk=8");
   shell.add_common_flags(*app);
   app->callback(
       [&shell, request] { shell.run([&shell, request] { return show_trace(shell, *request); }); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/trace_across_view.h"
+#include "cli/trace_moe.h"
 #include "core/units.h"
 
 namespace comm_probe::cli {
@@ -72,6 +73,7 @@ std::vector<torch::ClockOffset> add_across(const std::vector<torch::Trace>& trac
   for (const torch::Trace& trace : traces) ranks.push_back(&trace);
   torch::AcrossRanks across = torch::across_ranks(std::move(ranks), request.message.whole());
   add_sections(across, request, document);
+  add_moe(across, request.moe, document);
   return std::move(across.matching.clocks);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/trace_reference.h"
 #include "core/document.h"
+#include "diagnose/trace_moe.h"
 #include "torch/readers/inspector.h"
 #include "torch/trace.h"
 
@@ -13,6 +14,7 @@ namespace comm_probe::cli {
 struct AcrossRequest {
   diagnose::RateReference reference = {};
   core::Bytes message = {};  // of calls without a size; 0: they have none
+  diagnose::MoeGiven moe = {};
 };
 
 // Adds findings, caveats, result and body. The traces have ranks that differ.

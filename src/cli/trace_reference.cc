@@ -11,10 +11,11 @@ void TraceReference::add_to(CLI::App& app) {
                  "compare bandwidths with NCCL's price on this machine (comm-probe machines)")
       ->type_name("NAME");
   app.add_option("--topo", topo_, "the same on the machine of a topology file")->type_name("FILE");
-  app.add_option("--nodes", nodes_, "hosts of the job, its ranks laid out host by host")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str()
-      ->type_name("N");
+  nodes_option_ =
+      app.add_option("--nodes", nodes_, "hosts of the job, its ranks laid out host by host")
+          ->check(CLI::Range(1, 1000000))
+          ->capture_default_str()
+          ->type_name("N");
   add_duration(app, "--alpha", alpha_,
                "compare with a ring of this latency per step (with --beta)");
   add_bandwidth(app, "--beta", beta_, "and this rate of its links");
@@ -50,6 +51,7 @@ core::Result<bool> TraceReference::load_pricer() {
     const auto machine = (*catalog)->machine(machine_);
     if (!machine) return machine.error();
     pricer_ = std::make_unique<MachinePricer>(**machine);
+    catalog_machine_ = **machine;
   } else if (!topo_.empty()) {
     auto input = core::Input::open(topo_);
     if (!input) return input.error();
@@ -58,6 +60,10 @@ core::Result<bool> TraceReference::load_pricer() {
     pricer_ = std::make_unique<MachinePricer>(std::move(job->reading.machine));
   }
   return true;
+}
+
+std::optional<int> TraceReference::nodes() const {
+  return nodes_option_->count() > 0 ? std::optional(nodes_) : std::nullopt;
 }
 
 std::vector<core::InputRecord> TraceReference::inputs() const {

@@ -21,6 +21,11 @@ class TraceReference {
   std::vector<core::InputRecord> inputs() const;
   // Of calls that record none, for instance those of inference engines; 0: not given.
   core::Bytes message() const { return message_; }
+  // That of --machine, once loaded; null: none was named.
+  const catalog::Machine* machine() const {
+    return catalog_machine_ ? &*catalog_machine_ : nullptr;
+  }
+  std::optional<int> nodes() const;  // where given
 
  private:
   core::Result<bool> load_pricer();
@@ -29,6 +34,8 @@ class TraceReference {
   std::string topo_ = {};
   CatalogOption catalog_ = {};
   int nodes_ = 1;
+  CLI::Option* nodes_option_ = nullptr;
+  std::optional<catalog::Machine> catalog_machine_ = {};
   core::Duration alpha_ = {};
   core::Bandwidth beta_ = {};
   core::Bytes message_ = {};

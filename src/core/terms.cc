@@ -27,7 +27,9 @@ constexpr std::array kTerms = {
               "whatever the size. Small messages pay nothing else. It falls with nearer hardware "
               "and a lighter protocol, never with a wider link.",
               "typical: 5 to 20 us for a step over InfiniBand, 2 to 5 us over NVLink",
-              "source document, marked as not measured there", "comm-probe curve FILE"},
+              "recap of communication and interconnect (arganzheng.life), ch. 6, marked as not "
+              "measured there",
+              "comm-probe curve FILE"},
     TermEntry{"beta",
               "The bandwidth of one link in one direction, bytes per second. Vendors print the sum "
               "of both directions for NVLink; half of it is beta. It sets the right end of every "
@@ -46,7 +48,7 @@ constexpr std::array kTerms = {
               "9 times the knee. A low plateau is a question of paths and links, a bad left end "
               "one of steps.",
               "8 x H100 in one node: 350 to 480 GB/s; two NDR nodes: 40 to 48 GB/s per GPU",
-              "source document, golden G6-07 and G6-11",
+              "recap of communication and interconnect (arganzheng.life), ch. 6",
               "comm-probe curve FILE --machine dgx-h100"},
     TermEntry{"ledger",
               "A predicted time with its reasons: the latency ledger (steps x alpha) and the "
@@ -110,7 +112,8 @@ constexpr std::array kTerms = {
               "flags instead of 2(n-1) steps, and (n-1) times the message. It needs memory that "
               "all ranks can reach, so it stays inside one NVLink domain. For the smallest "
               "messages.",
-              "vLLM takes it below 256 KiB on 8 fully connected GPUs", "golden G7-09",
+              "vLLM takes it below 256 KiB on 8 fully connected GPUs",
+              "vLLM csrc/custom_all_reduce.cuh",
               "comm-probe calc all_reduce -n 8 -s 128KiB --machine dgx-h100 --compare "
               "ring,one-shot"},
     TermEntry{"two-shot",
@@ -138,32 +141,32 @@ constexpr std::array kTerms = {
     TermEntry{"Simple",
               "NCCL protocol: data in large slots, a flag after each slot behind a fence. The "
               "whole link carries data, each step costs the most. For large messages.",
-              "slots of 512 KiB (4 MiB buffer in 8 steps)", "golden G4-06",
+              "slots of 512 KiB (4 MiB buffer in 8 steps)", "NCCL: NCCL_BUFFSIZE / NCCL_STEPS",
               "comm-probe nccl choose all_reduce --topo FILE"},
     TermEntry{"LL",
               "NCCL protocol for small messages: a 4-byte flag beside every 4 bytes of data, so no "
               "step waits for a fence. Only 8 of 16 bytes on the wire are data: half the "
               "bandwidth.",
-              "50 % of the wire is data", "golden G4-04",
+              "50 % of the wire is data", "4 of 8 B are data: NCCL src/device/prims_ll.h",
               "comm-probe calc all_reduce -n 8 -s 4MiB --alpha 2us --beta 300GB/s --proto ll"},
     TermEntry{"LL128",
               "NCCL protocol: 120 of every 128 bytes are data, steps nearly as cheap as LL's. It "
               "needs links that keep 128 bytes together, which NVLink does and PCIe does not "
               "promise. NCCL enables it only there; forcing it elsewhere can give wrong numbers.",
-              "93.75 % of the wire is data", "golden G4-05",
+              "93.75 % of the wire is data", "120 / 128: NCCL src/device/prims_ll128.h",
               "comm-probe calc all_reduce -n 8 -s 4MiB --alpha 2us --beta 300GB/s --proto ll128"},
     TermEntry{"bucket",
               "Gradients that DDP reduces together while the backward pass computes the next "
               "ones. Larger buckets come nearer to the plateau and overlap more coarsely; the last "
               "one can hide behind nothing.",
-              "25 MiB by default, the first 1 MiB", "PyTorch DDP, golden G5-15",
+              "25 MiB by default, the first 1 MiB", "PyTorch DDP, bucket_cap_mb",
               "comm-probe calc bucket --params 7e9 --dtype bf16 -n 64 --beta 45GB/s --alpha 10us"},
     TermEntry{"coalescing",
               "Several small calls put into one group or one buffer, so that their steps are paid "
               "once. It is the one cure on the latency side that needs no other hardware. PyTorch "
               "has _coalescing_manager, DDP has buckets, NCCL ncclGroupStart and ncclGroupEnd.",
-              "1000 messages of 25 KB: 1000 times the steps of one of 25 MB", "golden G5-08",
-              "comm-probe trace PATH"},
+              "1000 messages of 25 KB: 1000 times the steps of one of 25 MB",
+              "n messages: n times the steps", "comm-probe trace PATH"},
     TermEntry{"MPS",
               "Max payload size of a PCIe packet (128, 256 or 512 B; `lspci -vv`, MaxPayload). "
               "Each packet has 26 to 30 B of headers, so small packets waste the link. The root "

@@ -28,18 +28,18 @@ constexpr std::array kTerms = {
     TermEntry{"UPI",
               "Intel's link between two sockets (Infinity Fabric at AMD): what SYS paths cross. "
               "NCCL counts little bandwidth for it.",
-              "6 to 40 GB/s in NCCL's model, by CPU generation", "golden G2-21",
+              "6 to 40 GB/s in NCCL's model, by CPU generation", "NCCL src/graph/topo.h",
               "comm-probe machines --links"},
     TermEntry{"PCIe",
               "The tree that joins CPUs, switches, GPUs and NICs. A NIC fits its slot at about "
               "78 % of the link; more is cut off, less wastes the slot.",
               "x16 in one direction: gen3 15.75, gen4 31.5, gen5 63 GB/s raw",
-              "golden G2-05 to G2-07", "comm-probe machines --links"},
+              "GT/s x 16 lanes x 128/130", "comm-probe machines --links"},
     TermEntry{"NVLink",
               "The link between GPUs. The vendor's number is the sum of both directions: half of "
               "it is beta.",
-              "one direction: A100 300, H100 450, Blackwell 900 GB/s", "golden G2-01 to G2-03",
-              "comm-probe machines --gpus"},
+              "one direction: A100 300, H100 450, Blackwell 900 GB/s",
+              "12 x 25, 18 x 25, 18 x 50 GB/s: NVLink 3, 4 and 5", "comm-probe machines --gpus"},
     TermEntry{"SHM",
               "NCCL's way between GPUs of one host that may not talk directly: a buffer in host "
               "memory (/dev/shm). Between GPUs with NVLink it means that P2P was switched off.",

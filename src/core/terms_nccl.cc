@@ -25,7 +25,8 @@ constexpr std::array kTerms = {
               "The CPU thread of a process that posts RDMA requests for the GPU kernel and polls "
               "for their ends. Every step between nodes goes through it. Preempted or on the "
               "wrong NUMA node, it shows as latency; dead, as a hang.",
-              "one core can drive one 400 Gb/s NIC", "golden G3-25",
+              "one core can drive one 400 Gb/s NIC",
+              "recap of communication and interconnect (arganzheng.life), ch. 3",
               "comm-probe nccl env --explain NCCL_IGNORE_CPU_AFFINITY"},
     TermEntry{"lazy connect",
               "NCCL opens its connections when an algorithm is first used, not when the "
@@ -82,7 +83,7 @@ constexpr std::array kTerms = {
               "Buffers that every rank allocates the same way, so that each can address the "
               "others' directly. NCCL (2.27, windows) and PyTorch have kernels for it: no channel "
               "buffers, few steps, NVLink only. NCCL's tuning table is not asked then.",
-              "PyTorch's on 8 x H100 in vLLM: 256 KiB to 64 MiB", "golden GC-05a", kLog},
+              "PyTorch's on 8 x H100 in vLLM: 256 KiB to 64 MiB", "vLLM all_reduce_utils.py", kLog},
     TermEntry{"user buffer registration",
               "ncclCommRegister, ncclMemAlloc or CUDA graphs tell NCCL about the user's buffers, "
               "so that NVLS, P2P or the NIC work on them without a copy. It frees SMs and memory "

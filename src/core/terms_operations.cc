@@ -44,7 +44,7 @@ constexpr std::array kTerms = {
               "Every rank sends a different S/n bytes to every other rank: n(n-1) flows at once. "
               "MoE dispatch and combine are of this kind. The fullest link and the slowest rank "
               "set the time. nccl-tests calls it alltoall.",
-              "64 ranks: 4032 flows", "n(n-1), golden G8-31",
+              "64 ranks: 4032 flows", "n(n-1)",
               "comm-probe calc all_to_all -n 64 -s 64MiB --alpha 10us --beta 50GB/s"},
     TermEntry{"alltoall", "nccl-tests' name of all_to_all. The prefix of its program is the same.",
               "", "", "comm-probe curve FILE"},

@@ -12,7 +12,8 @@ constexpr std::array kTerms = {
               "buffers, read them and add, one-shot or two-shot. It saves launches, steps and "
               "copies on small messages. It needs fixed addresses and pays (n-1) times the bytes, "
               "so gradients are not for it.",
-              "8 GPUs: one-shot below 256 KiB; at most 8 MiB", "golden G7-09, G7-10",
+              "8 GPUs: one-shot below 256 KiB; at most 8 MiB",
+              "vLLM csrc/custom_all_reduce.cuh, custom_all_reduce.py",
               "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
     TermEntry{
         "backend chain",
@@ -20,7 +21,7 @@ constexpr std::array kTerms = {
         "the first whose test passes for a message takes it. Which ones exist is said once at "
         "start-up; sizes are tested per call.",
         "vLLM 0.23: NCCL_SYMM_MEM, QUICK_REDUCE, FLASHINFER, CUSTOM, SYMM_MEM, PYNCCL",
-        "golden G7-13",
+        "vLLM v0.23.0 cuda_communicator.py",
         "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
     TermEntry{
         "MLA",
@@ -38,7 +39,7 @@ constexpr std::array kTerms = {
     TermEntry{"MoE dispatch",
               "The all_to_all that sends each token to the GPUs of its experts. Who gets how much "
               "is known only at run time, and the fullest rank sets the pace.",
-              "hidden 7168, top-8, FP8: 59.1 KB per token", "golden G8-03",
+              "hidden 7168, top-8, FP8: 59.1 KB per token", "8 x (7168 + 7168 / 128 x 4) B",
               "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
               "4096"},
     TermEntry{
@@ -46,19 +47,20 @@ constexpr std::array kTerms = {
         "The all_to_all that brings the experts' results back and adds them: dispatch "
         "turned round, usually in BF16 and so twice the bytes. It ends the layer, so its slowest "
         "message is waited for.",
-        "hidden 7168, top-8, BF16: 114.7 KB per token", "golden G8-04",
+        "hidden 7168, top-8, BF16: 114.7 KB per token", "8 x 7168 x 2 B",
         "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens 128"},
     TermEntry{"dedup",
               "A token that several experts of one node want crosses the network once and is "
               "copied there over NVLink. It pays for few nodes and many experts per token.",
-              "top-8 on 8 nodes: 4.59 copies on the NIC instead of 7", "golden G8-06, G8-07",
+              "top-8 on 8 nodes: 4.59 copies on the NIC instead of 7",
+              "k(1-1/N); N(1-(1-1/N)^k)(1-1/N)",
               "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
               "4096"},
     TermEntry{
         "group-limited routing",
         "The router may spread a token over M nodes at most. Where dedup alone no longer helps "
         "(many nodes), this bounds the copies on the NIC.",
-        "top-8 on 8 nodes, M = 4: 3.15 copies on the NIC instead of 4.59", "golden G8-08",
+        "top-8 on 8 nodes, M = 4: 3.15 copies on the NIC instead of 4.59", "M(1-(1-1/M)^k)(1-1/N)",
         "comm-probe calc moe --hidden 7168 --topk 8 --nodes 8 --machine dgx-h100 --tokens "
         "4096 --group-limit 4"},
     TermEntry{"logical bandwidth",
@@ -80,13 +82,13 @@ constexpr std::array kTerms = {
               "was registered once fits it; NCCL's fixed communicators do not.",
               "Llama-3-70B: 320 KiB per token; 4096 tokens over TP8 160 MiB per rank, 3.36 ms at "
               "400 Gb/s",
-              "golden G7-14 to G7-18",
+              "2 (K, V) x 80 layers x 8 heads x 128 x 2 B per token: its config.json",
               "comm-probe calc kv --model llama-3-70b --tp 8 --gpu H100 --nic NDR"},
     TermEntry{"tensor parallel decode",
               "Every layer of every step has two small all_reduce calls, each below the knee: "
               "only steps and launches count. So engines keep several ways to do it.",
               "batch 8, hidden 8192, BF16: 128 KiB, 160 calls per step of 80 layers",
-              "golden G7-01, G7-06",
+              "8 x 8192 x 2 B; 2 calls x 80 layers: config.json of Llama-3-70B",
               "comm-probe calc decode --model llama-3-70b --batch 8 --tp 8 --machine dgx-h100"},
 };
 

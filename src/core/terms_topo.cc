@@ -33,7 +33,8 @@ constexpr std::array kTerms = {
     TermEntry{"PIX",
               "At most one PCIe switch between the two devices: the nearest that PCIe has. "
               "GPUDirect RDMA works at full speed if ACS leaves the switch alone.",
-              "ceiling min(NIC, PCIe): NDR on PCIe 5.0 50 GB/s", "golden G3-07", kShow},
+              "ceiling min(NIC, PCIe): NDR on PCIe 5.0 50 GB/s", "port 50 GB/s, slot 63 GB/s",
+              kShow},
     TermEntry{"PXB",
               "Several PCIe switches, but no CPU. The default limit of NCCL for GPUDirect RDMA, "
               "and since 2.23 for P2P between GPUs.",
@@ -95,7 +96,7 @@ constexpr std::array kTerms = {
               "The crossbar of a node: any two GPUs at full NVLink rate at once. From the third "
               "generation on it can add (NVLS).",
               "8 x 450 GB/s inside against 8 x 50 GB/s of NICs: nine times (H100 with NDR)",
-              "golden G2-14", "comm-probe machines dgx-h100"},
+              "450 / 50 GB/s", "comm-probe machines dgx-h100"},
 };
 
 }  // namespace

@@ -42,7 +42,8 @@ constexpr std::array kTerms = {
               "and an early wait() end it; it hides bytes, never the launch.",
               "a 25 MB bucket takes 875 us at 50 GB/s (8 ranks); a GEMM of 8192^3 in BF16 1.5 to "
               "2 ms",
-              "golden G5-03, G5-04", "comm-probe trace PATH"},
+              "1.75 x 25 MB / 50 GB/s; 2 x 8192^3 FLOP at 550 to 733 TFLOP/s",
+              "comm-probe trace PATH"},
     TermEntry{"stream",
               "A queue of GPU work. PyTorch puts async collectives on a stream of its own that "
               "waits for the current one by an event. What is enqueued behind is ordered, what "

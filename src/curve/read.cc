@@ -2,6 +2,7 @@
 #include "curve/json_reader.h"
 #include "curve/node_matrix.h"
 #include "curve/readers/link_reader.h"
+#include "curve/readers/mscclpp_json.h"
 #include "curve/table_reader.h"
 
 namespace comm_probe::curve {
@@ -79,6 +80,7 @@ core::Result<Reading> read(core::Input& input) {
   if (const auto error = input.unreadable()) return *error;
   constexpr std::string_view kPairwise = "test,nodes,gpus_per_node,node_a,node_b";
   if (input.head().starts_with(kPairwise)) return read_pairwise_csv(input);
+  if (looks_like_mscclpp(input.head())) return read_mscclpp(input);
   if (core::classify_content(input.head()) == core::ContentClass::kJson) return read_json(input);
   if (is_node_matrix(input.head())) return read_node_matrix(input);
   return read_nccl_tests(input);

@@ -57,6 +57,7 @@ struct JobFacts {
   std::vector<StatedSetting> environment = {};
   // What the job decided was compared with what NCCL decides on a topology of the pile.
   bool is_planned = false;
+  bool has_deepep_rates = false;  // of dispatch and combine
 
   bool has_log() const { return log.nccl_lines > 0; }
 };

@@ -80,6 +80,12 @@ constexpr std::array kExplanations = {
     Explanation{"curve.gpu-memory-slow", "curve.link-fits-slot"},
     Explanation{"trace.straggler", "trace.slow-link"},
     Explanation{"curve.link-failed", "job.kv-slow"},
+    Explanation{"moe.ibgda-fallback", "moe.low-latency-slow"},
+    Explanation{"log.process-killed", "moe.peer-missing"},
+    Explanation{"log.gpu-fault", "moe.peer-missing"},
+    Explanation{"topo.port-*", "moe.wire-low"},
+    Explanation{"topo.net-*", "moe.wire-low"},
+    Explanation{"topo.net-*", "moe.stalls"},
 };
 
 // A conjecture, and what proves it or puts something certain in its place.
@@ -233,7 +239,7 @@ bool is_stuck(const JobFacts& facts, const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kError && !is_of_numbers(finding) &&
            (takes("log.*", finding.id) || takes("hang.*", finding.id) ||
-            finding.id == "curve.failed-run");
+            takes("moe.*", finding.id) || finding.id == "curve.failed-run");
   });
 }
 
@@ -245,7 +251,7 @@ bool is_wrong(const std::vector<Finding>& findings) {
 
 // A table without a row shows how fast nothing was.
 bool has_figures(const JobFacts& facts) {
-  return !facts.traces.empty() ||
+  return !facts.traces.empty() || facts.has_deepep_rates ||
          std::any_of(facts.curves.begin(), facts.curves.end(), [](const JudgedReading& judged) {
            if (judged.reading == nullptr) return !judged.curves.empty();
            const auto& tables = judged.reading->curves;

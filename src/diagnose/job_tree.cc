@@ -158,14 +158,16 @@ const std::vector<std::string_view> kErrorIds = {"log.ib-*",
                                                  "log.possible-gid",
                                                  "log.possible-link",
                                                  "log.possible-acs",
-                                                 "job.network-*"};
+                                                 "job.network-*",
+                                                 "moe.ibgda-fallback"};
 
 const std::vector<JobQuestion> kQuestions = {
     // Stuck, or ended with an error: from the top down.
     {JobTree::kStuck,
      "calls",
      "do all ranks make the same calls",
-     {"hang.*", "log.ranks-disagree", "log.order-differs", "log.rank-behind", "log.self-send"},
+     {"hang.*", "log.ranks-disagree", "log.order-differs", "log.rank-behind", "log.self-send",
+      "moe.peer-missing"},
      has_calls,
      kDumps},
     {JobTree::kStuck,
@@ -272,7 +274,7 @@ const std::vector<JobQuestion> kQuestions = {
      "links",
      "does a link alone carry its rate",
      {"curve.link-*", "curve.gpu-*", "curve.p2p-*", "curve.host-link-slow",
-      "curve.rate-contradicts-messages", "link.*", "job.kv-*"},
+      "curve.rate-contradicts-messages", "link.*", "job.kv-*", "moe.*"},
      has_links,
      kLink},
     {JobTree::kSlow,

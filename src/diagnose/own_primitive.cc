@@ -17,9 +17,12 @@ struct PrimitiveConstant {
   const char* applies_when;
   const char* source;
 };
-constexpr PrimitiveConstant kSmallBytes = {512 * 1024, "\"a few hundred KiB\": 8 GPUs one-shot",
-                                           "golden G7-19, read as 512 KiB"};
-constexpr PrimitiveConstant kOften = {100, "calls per step", "golden G7-19: hundreds"};
+constexpr PrimitiveConstant kSmallBytes = {
+    512 * 1024, "\"a few hundred KiB\": 8 GPUs one-shot",
+    "recap of communication and interconnect (arganzheng.life), ch. 7, read as 512 KiB"};
+constexpr PrimitiveConstant kOften = {
+    100, "calls per step",
+    "recap of communication and interconnect (arganzheng.life), ch. 7: hundreds"};
 constexpr PrimitiveConstant kShortestStart = {
     3.5, "us, one-shot multimem with 1 to 4 blocks on GB200",
     "NCCL contrib/custom_algos: 3.5 us from 16 B to 1 KiB"};
@@ -29,7 +32,8 @@ std::vector<Condition> conditions_of(const PrimitiveCase& given) {
   const core::Bytes most = core::Bytes::of(kSmallBytes.value);
   return {
       {"small", given.bytes < most,
-       fmt::format("{} against {}", format_bytes(given.bytes), format_bytes(most))},
+       fmt::format("{} against {} (assumed: {})", format_bytes(given.bytes), format_bytes(most),
+                   kSmallBytes.source)},
       {"reachable", given.is_reachable,
        given.is_reachable ? "every rank reads every other's memory over NVLink"
                           : "not every rank can read every other's memory"},
@@ -37,7 +41,8 @@ std::vector<Condition> conditions_of(const PrimitiveCase& given) {
        given.has_fixed_addresses ? "CUDA graphs replay the same buffers"
                                  : "outside a graph buffers move; a copy each call"},
       {"often", given.calls_per_step >= kOften.value,
-       fmt::format("{} calls per step against {:g}", given.calls_per_step, kOften.value)},
+       fmt::format("{} calls per step against {:g} (assumed: {})", given.calls_per_step,
+                   kOften.value, kOften.source)},
       {"restartable", !given.must_survive,
        given.must_survive ? "the job must survive a lost rank"
                           : "one lost rank may end the whole job (assumed; --must-survive)"},

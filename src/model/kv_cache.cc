@@ -99,6 +99,14 @@ core::Bytes kv_bytes(const KvCache& cache, std::uint64_t tokens) {
   return cache.per_token_layer() * cache.block * static_cast<double>(kv_blocks(cache, tokens));
 }
 
+KvCache kv_stage(const KvCache& cache, int pp) {
+  const auto spread = [pp](int layers) { return (layers + pp - 1) / pp; };
+  KvCache stage = cache;
+  stage.shape.layers = spread(cache.shape.layers);
+  stage.shape.window_layers = std::min(spread(cache.shape.window_layers), stage.shape.layers);
+  return stage;
+}
+
 double kv_share(const KvCache& cache, int tp) {
   if (cache.shape.is_mla()) return 1;
   return 1.0 / std::min(tp, cache.shape.kv_heads);

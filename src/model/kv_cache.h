@@ -40,6 +40,9 @@ core::Result<KvCache> kv_cache(const catalog::ModelShape& shape, KvType type, in
 // Of all layers together: one request, in whole blocks.
 std::uint64_t kv_blocks(const KvCache& cache, std::uint64_t tokens);  // blocks x layers
 core::Bytes kv_bytes(const KvCache& cache, std::uint64_t tokens);
+// What the fullest of `pp` pipeline stages caches: its layers only, the windowed ones in the same
+// proportion. 1 <= pp <= layers.
+KvCache kv_stage(const KvCache& cache, int pp);
 // Of the cache on one rank of `tp`.
 double kv_share(const KvCache& cache, int tp);
 

@@ -23,13 +23,13 @@ constexpr std::array kFigures = {
     RdmaFigure{"registration of 1 GB of host memory", 100, 1000, "ms",
                "order of magnitude: every page of 4 KiB is pinned and entered in the NIC's table; "
                "huge pages, and GPU memory with its 64 KiB pages, take less",
-               "golden G3-21"},
+               "recap of communication and interconnect (arganzheng.life), ch. 3"},
     RdmaFigure{"CPU cores per NIC", 1, 1, "cores", "RDMA: one post and one poll per message",
-               "golden G3-25"},
+               "recap of communication and interconnect (arganzheng.life), ch. 3"},
     RdmaFigure{"GPUDirect RDMA through the CPU", 1, 25, "GB/s",
                "depends on the CPU: an A30 across sockets got 11 GB/s, host memory of the same "
                "machine 23 GB/s",
-               "golden G2-24, https://github.com/linux-rdma/perftest/issues/241"},
+               "https://github.com/linux-rdma/perftest/issues/241"},
 };
 
 // rdma-core, libibverbs/verbs.h, enum ibv_wc_status

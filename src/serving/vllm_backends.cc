@@ -239,7 +239,7 @@ std::vector<VllmOrder> orders() {
   return {{0,
            "about v0.23",
            {B::kNcclSymmMem, B::kQuickReduce, B::kFlashInfer, B::kCustom, B::kSymmMem, B::kPyNccl},
-           "vLLM v0.23.0 cuda_communicator.py (golden G7-13)",
+           "vLLM v0.23.0 cuda_communicator.py",
            true},
           {24,
            "after v0.23",

@@ -244,6 +244,14 @@ const char* backend_name(CommBackend backend) {
       return "tensorrt-llm";
     case CommBackend::kDeepEp:
       return "deepep";
+    case CommBackend::kNcclEp:
+      return "nccl ep";
+    case CommBackend::kHybridEp:
+      return "hybridep";
+    case CommBackend::kMori:
+      return "mori";
+    case CommBackend::kPplx:
+      return "pplx";
     case CommBackend::kUserBuffers:
       return "userbuffers";
     case CommBackend::kNvshmem:

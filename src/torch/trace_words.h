@@ -49,6 +49,10 @@ enum class CommBackend : std::uint8_t {
   kFlashInfer,
   kTensorRtLlm,
   kDeepEp,
+  kNcclEp,  // NCCL contrib/nccl_ep
+  kHybridEp,
+  kMori,
+  kPplx,  // pplx-garden
   kUserBuffers,
   kNvshmem,
   kHccl,

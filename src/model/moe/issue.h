@@ -31,6 +31,7 @@ struct MoePoster {
   double low;
   double high;
   std::string_view what;
+  core::Basis basis;
   std::string_view source;
 };
 std::span<const MoePoster> moe_posters();

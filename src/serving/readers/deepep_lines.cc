@@ -74,10 +74,26 @@ constexpr std::array<std::string_view, 6> kFallbacks = {
     "init failed for transport: IBGDA",
     "enter the CPU fallback path"};
 
+// A line that says that somebody gave up, not one that only names a limit.
+constexpr std::array<std::string_view, 5> kGivenUp = {
+    "DeepEP timeout for ", "DeepEP timeout check ", "DeepEP error: timeout",
+    "DeepEP error: CPU recv timeout", " timeout, channel:"};
+
 // Rare enough that no table of another program has them.
-constexpr std::array<std::string_view, 8> kMarks = {
-    "[tuning] ",      "ispatch bandwidth:", "+ combine bandwidth:",  "GB/s (SO),",
-    "DeepEP timeout", "DeepEP error",       "num_rdma_recv_tokens:", "WARN: ibgda_"};
+constexpr std::array<std::string_view, 14> kMarks = {"[tuning] ",
+                                                     "ispatch bandwidth:",
+                                                     "+ combine bandwidth:",
+                                                     "GB/s (SO),",
+                                                     "GB/s (SU),",
+                                                     "DeepEP timeout",
+                                                     "DeepEP error",
+                                                     " timeout, channel:",
+                                                     "num_rdma_recv_tokens:",
+                                                     "ibgda_alloc_and_map_qp_uar",
+                                                     "ibgda_nic_mem_gpu_map",
+                                                     "IoMemory failed",
+                                                     "GPU cannot map UAR",
+                                                     "transport: IBGDA"};
 
 }  // namespace
 
@@ -185,12 +201,16 @@ void DeepEpLineReader::add_timeout(const core::Line& line) {
     if (!timeout.counts_missing) return;
     return lines_.timeouts.push_back(std::move(timeout));
   }
-  if (!holds(text, "timeout")) return;
+  if (std::none_of(kGivenUp.begin(), kGivenUp.end(),
+                   [text](std::string_view mark) { return holds(text, mark); }))
+    return;
   timeout.rank = rank_behind(text, ", rank ");
   timeout.peer = rank_behind(text, "src_rank ");
   if (!timeout.peer) timeout.peer = rank_behind(text, "dst_rank ");
   lines_.timeouts.push_back(std::move(timeout));
 }
+
+std::span<const std::string_view> deepep_marks() { return kMarks; }
 
 bool looks_like_deepep(std::string_view head) {
   return std::any_of(kMarks.begin(), kMarks.end(),

@@ -14,7 +14,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/input.h"
@@ -79,6 +81,8 @@ class DeepEpLineReader {
   std::string file_ = {};
 };
 
+// Words of which one stands in every text that tells something of it.
+std::span<const std::string_view> deepep_marks();
 // Lines of it stand in the beginning of a file.
 bool looks_like_deepep(std::string_view head);
 // All of a file. Fails on a read error.

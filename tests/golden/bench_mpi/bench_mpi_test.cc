@@ -204,14 +204,18 @@ TEST(BenchMpiSpeaker, LowestOtherRankOfTheHost) {
   EXPECT_EQ(measure::mpi::speaker_for(2, {0, 0, 13}), -1);
 }
 
+// The hint fits every operation, so it names none.
 TEST(BenchMpiAbsent, WithoutMpirunSaysHowToStart) {
-  const BinaryRun run = run_binary({"bench", "all_reduce", "--backend", "mpi"});
-  EXPECT_NE(run.status, 0) << run;
-  EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
+  for (const char* op : {"all_reduce", "send_recv", "all_to_all"}) {
+    const BinaryRun run = run_binary({"bench", op, "--backend", "mpi"});
+    EXPECT_NE(run.status, 0) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << run;
 #ifdef COMM_PROBE_MPIRUN
-  EXPECT_EQ(run.status, 2) << run;
-  EXPECT_NE(run.err.find("start it with: mpirun -np 2 comm-probe"), std::string::npos) << run;
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_NE(run.err.find("mpirun -np 2 comm-probe"), std::string::npos) << run;
+    EXPECT_EQ(run.err.find("all_reduce"), std::string::npos) << run;
 #endif
+  }
 }
 
 // A copied plug-in that is cut, and one that is another's.

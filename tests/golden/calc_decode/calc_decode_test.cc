@@ -80,6 +80,28 @@ TEST(CalcDecode, EveryBackendSaysWhyNot) {
   for (const auto& [name, backend] : backends) EXPECT_FALSE(backend["reason"].empty()) << name;
 }
 
+TEST(CalcDecode, PipelineStagesShareTheCalls) {
+  const json result = result_of(kLlama, {"--pp", "4"});
+  EXPECT_EQ(result["calls_per_step"], 160);
+  EXPECT_EQ(result["calls_per_step_and_rank"], 40);
+  EXPECT_EQ(result["saving"], result_of(kLlama)["saving"]);
+  EXPECT_EQ(decode(kLlama, {"--pp", "81"}).status, 2);
+}
+
+// Rows of SGLang's table for 8 x H100 in a CUDA graph, and what is not known is said.
+TEST(CalcDecode, OtherEnginesOrThatTheyAreNotKnown) {
+  const json engines = result_of(kLlama)["other_engines"];
+  EXPECT_EQ(engines["sglang_v2"]["kernel"], "1shot_push");
+  EXPECT_EQ(engines["sglang_v2"]["limits"]["push_bytes"], 131072);
+  EXPECT_EQ(engines["sglang_v2"]["limits"]["all_bytes"], 16777216) << "the cap of its environment";
+  EXPECT_EQ(engines["sglang_legacy"]["kernel"], "one-shot");
+  EXPECT_EQ(engines["flashinfer"]["path"], "trtllm");
+  EXPECT_TRUE(engines["tensorrt_llm"].is_null());
+  const BinaryRun text = decode(kLlama);
+  EXPECT_NE(text.out.find("TensorRT-LLM"), std::string::npos) << text;
+  EXPECT_NE(text.out.find("not known here"), std::string::npos) << text;
+}
+
 // Across nodes nothing but NCCL is left, and the log would say so.
 TEST(CalcDecode, AcrossNodes) {
   const json result =
@@ -122,6 +144,15 @@ TEST(CalcDecode, AmdHasNoPrice) {
   const BinaryRun run = decode(
       {"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--machine", "oci-mi300x", "--json"});
   EXPECT_EQ(run.status, 5) << run;
+  // no table whose header stands over nothing
+  for (const char* flag : {"-q", "-v"}) {
+    const BinaryRun text = decode(
+        {"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--machine", "oci-mi300x", flag});
+    EXPECT_EQ(text.out.find("per rank"), std::string::npos) << text;
+  }
+  const BinaryRun text =
+      decode({"--model", "llama-3-70b", "--batch", "8", "--tp", "8", "--machine", "oci-mi300x"});
+  EXPECT_NE(text.out.find("No time is known for oci-mi300x"), std::string::npos) << text;
 }
 
 TEST(CalcDecode, FitsAHundredColumns) {

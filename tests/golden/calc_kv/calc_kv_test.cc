@@ -64,6 +64,52 @@ TEST(CalcKv, ThroughHostMemoryIsSlower) {
   EXPECT_EQ(direct["paths"].size(), 4u);
 }
 
+// kv-transfer.md 1: under pipeline parallelism a rank has its layers only. 80 layers on 2 stages
+// halve everything, on 3 the fullest has 27.
+TEST(CalcKv, PipelineStagesHoldTheirLayers) {
+  const std::vector<std::string> base = {"--model", "llama-3-70b", "--tp", "8", "--nic", "50GB/s"};
+  const auto with = [&](const char* pp) {
+    auto words = base;
+    words.insert(words.end(), {"--pp", pp});
+    return result_of(words);
+  };
+  const json one = result_of(base), two = with("2"), three = with("3");
+  EXPECT_EQ(one["bytes_per_rank"], 167772160);
+  EXPECT_EQ(two["bytes_per_rank"], 167772160 / 2);
+  EXPECT_EQ(two["bytes_per_request"], one["bytes_per_request"]);
+  EXPECT_NEAR(two["transfer"]["bandwidth_us"], 3355.4432 / 2, 1e-3);
+  EXPECT_EQ(two["move"]["descriptors"], one["move"]["descriptors"].get<int>() / 2);
+  EXPECT_EQ(three["layers_per_stage"], 27);
+  EXPECT_EQ(three["bytes_per_rank"], 167772160 / 80 * 27);
+  for (const char* pp : {"0", "81", "-1"}) {
+    auto words = base;
+    words.insert(words.begin(), {"calc", "kv"});
+    words.insert(words.end(), {"--pp", pp});
+    EXPECT_EQ(run_binary(words).status, 2) << pp;
+  }
+}
+
+// In the text too: a constant of the model never stands without its source.
+TEST(CalcKv, ConstantsInTheTextSayWhoKnowsThem) {
+  const BinaryRun run =
+      run_binary({"calc", "kv", "--model", "llama-3-70b", "--tp", "8", "--nic", "NDR"});
+  for (const char* row : {"posting ", "fixed ", "decode step ", "registration "}) {
+    const auto lines = lines_of(run.out);
+    const auto begin = std::find_if(lines.begin(), lines.end(), [row](const std::string& line) {
+      return line.starts_with(row);
+    });
+    ASSERT_NE(begin, lines.end()) << row << run;
+    std::string text = *begin;  // and what is wrapped under it
+    for (auto line = begin + 1; line != lines.end() && line->starts_with("  "); ++line)
+      text += *line;
+    EXPECT_NE(text.find("assumed"), std::string::npos) << text;
+  }
+  const json transfer =
+      result_of({"--model", "llama-3-70b", "--tp", "8", "--nic", "NDR"})["transfer"];
+  for (const json& term : transfer["terms"])
+    EXPECT_FALSE(term["source"].get<std::string>().empty()) << term;
+}
+
 TEST(CalcKv, PromptIsComputedAgainOrMoved) {
   const json moved = result_of({"--model", "llama-3-70b", "--tp", "8", "--nic", "NDR", "--merge",
                                 "160", "--prefill-rate", "20000"})["against"];

@@ -66,6 +66,29 @@ TEST(DeepEpJudgement, LowLatencyOfTheDocumentationIsHealthy) {
   EXPECT_NEAR(judged->result.rates[1].fixed->in_us(), 57.1, 0.1);
 }
 
+// Every row of the documentation's table is a healthy job, whether its nodes are told or not.
+TEST(DeepEpJudgement, NoRowOfTheDocumentationIsSlow) {
+  struct Row {
+    int nodes;
+    const char* line;
+  };
+  for (const Row row :
+       {Row{1, "98 GB/s, avg_t=77.00 us | Combine bandwidth: 127 GB/s, avg_t=114"},
+        Row{2, "63 GB/s, avg_t=118.00 us | Combine bandwidth: 74 GB/s, avg_t=195"},
+        Row{4, "48 GB/s, avg_t=155.00 us | Combine bandwidth: 53 GB/s, avg_t=273"},
+        Row{8, "43 GB/s, avg_t=173.00 us | Combine bandwidth: 46 GB/s, avg_t=314"},
+        Row{16, "39 GB/s, avg_t=192.00 us | Combine bandwidth: 39 GB/s, avg_t=369"},
+        Row{32, "39 GB/s, avg_t=194.00 us | Combine bandwidth: 40 GB/s, avg_t=360"}})
+    for (const bool is_told : {true, false}) {
+      DeepEpFacts facts = kNdr;
+      if (is_told) facts.nodes = row.nodes;
+      const auto judged =
+          judge("[rank 0] Dispatch bandwidth: " + std::string(row.line) + ".00 us\n", facts);
+      ASSERT_EQ(judged->result.rates.size(), 2u) << row.line;
+      EXPECT_FALSE(judged->result.judgement.has("moe.low-latency-slow")) << row.line;
+    }
+}
+
 // Issue 148: 84 ms in the mean, 0.9 at best.
 TEST(DeepEpJudgement, StallsAreNoBandwidth) {
   const auto judged = judge(

@@ -56,6 +56,35 @@ TEST(TraceWords, KnowsTheBackendsOfInference) {
        CollectiveClass::kDispatch, "low-latency"},
       {"void deep_ep::intranode::combine<__nv_bfloat16, 8>(void*)", CommBackend::kDeepEp,
        CollectiveClass::kCombine, "intranode"},
+      // names as they stand in public profiles
+      {"void deep_ep::internode_ll::combine<(bool)0, (int)6144, (int)11, (int)4>(void *, void *)",
+       CommBackend::kDeepEp, CollectiveClass::kCombine, "low-latency"},
+      {"void deep_ep::legacy::internode_ll::dispatch<(bool)1>(void *)", CommBackend::kDeepEp,
+       CollectiveClass::kDispatch, "low-latency"},
+      {"void dpsk::ep::internode::dispatch_ll<7168>(void*)", CommBackend::kDeepEp,
+       CollectiveClass::kDispatch, "low-latency"},
+      {"void deep_ep::internode::dispatch<false, 4, false, 7, 4>(int4*)", CommBackend::kDeepEp,
+       CollectiveClass::kDispatch, "internode"},
+      {"void deep_ep::internode::get_dispatch_layout<256, 32, 8>(long const*)",
+       CommBackend::kDeepEp, CollectiveClass::kUnknown, "layout"},
+      {"void deep_ep::internode::notify_dispatch<false, 4>(int const*)", CommBackend::kDeepEp,
+       CollectiveClass::kDispatch, "notify"},
+      {"void deep_ep::internode::cached_notify<false>(int)", CommBackend::kDeepEp,
+       CollectiveClass::kCombine, "notify"},
+      {"void nccl_ep::internode_ll::dispatch<(bool)0,(bool)0,(int)7168,(ncclEpLayout_t)1>(int)",
+       CommBackend::kNcclEp, CollectiveClass::kDispatch, "low-latency"},
+      {"nccl_ep_jit_ht_combine_kernel", CommBackend::kNcclEp, CollectiveClass::kCombine,
+       "high-throughput"},
+      {"void moeA2ADispatchKernel<8, false>(int const*)", CommBackend::kTensorRtLlm,
+       CollectiveClass::kDispatch, "one-sided"},
+      {"EpDispatchInterNodeV1KernelLowLatency_bf16", CommBackend::kMori, CollectiveClass::kDispatch,
+       "internode"},
+      {"EpCombineIntraNodeKernel_bf16_nop2p", CommBackend::kMori, CollectiveClass::kCombine,
+       "intranode"},
+      {"void hybrid_ep::dispatch_kernel<uint16_t>(int)", CommBackend::kHybridEp,
+       CollectiveClass::kDispatch, ""},
+      {"void a2a_kernels::a2a_combine_recv_kernel<true>(int)", CommBackend::kPplx,
+       CollectiveClass::kCombine, "receive"},
   };
   for (const Case& one : cases) {
     const auto kernel = comm_kernel_of(one.name);
@@ -69,6 +98,8 @@ TEST(TraceWords, KnowsTheBackendsOfInference) {
 TEST(TraceWords, LeavesComputeAlone) {
   for (const char* name :
        {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "hipblaslt_kernel",
+        "void flash_fwd_mla_combine_kernel<float>(int)", "_combined_routing_compute",
+        "void cutlass::device_kernel<flash::FlashAttnFwdCombine<int>>(int)",
         "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<float>>(float)"})
     EXPECT_FALSE(comm_kernel_of(name)) << name;
   const std::string given[] = {"My_AllReduce"};

@@ -27,7 +27,7 @@ std::optional<core::Error> missing() {
   if (const auto found = functions(); !found) return found.error();
   if (launched_ranks() >= 1) return std::nullopt;
   return core::input_error("no launcher of MPI has started its ranks",
-                           "start it with: mpirun -np 2 comm-probe bench all_reduce --backend mpi");
+                           "start the same command with mpirun: mpirun -np 2 comm-probe ...");
 }
 
 core::Result<Team> Team::join() {

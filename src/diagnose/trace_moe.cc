@@ -1,0 +1,267 @@
+#include "diagnose/trace_moe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnose/deepep.h"
+#include "model/moe/issue.h"
+
+namespace comm_probe::diagnose {
+namespace {
+
+using core::Basis;
+using core::Duration;
+using model::MoeFormat;
+using model::MoeScheme;
+using torch::MoeUse;
+
+constexpr const char* kGiven = "given on the command line";
+constexpr int kUsualRanksPerNode = 8;
+// Faster than its bytes by more than this, a kernel is not the whole operation.
+constexpr double kPossible = 1.25;
+
+Duration of_ns(std::int64_t ns) { return Duration::from_ns(static_cast<double>(ns)); }
+
+// Each fact of the layer from whoever knows it best, and the list of who said what.
+class LayerFacts {
+ public:
+  LayerFacts(const torch::AcrossRanks& across, const MoeGiven& given,
+             const std::vector<MoeUse>& uses)
+      : given_(given), world_(across.job.world) {
+    for (const MoeUse& use : uses) {
+      if (use.facts.hidden && !hidden_) hidden_ = said_by(use, *use.facts.hidden);
+      if (use.facts.nodes && !nodes_) nodes_ = said_by(use, *use.facts.nodes);
+      if (use.facts.ranks_per_node && !inside_) inside_ = said_by(use, *use.facts.ranks_per_node);
+      if (use.facts.is_fp8 && !format_)
+        format_ = {*use.facts.is_fp8 ? MoeFormat::kFp8 : MoeFormat::kBf16, Basis::kRead,
+                   "the name of " + use.name};
+    }
+    take_place();
+    take_shape();
+  }
+
+  // Nothing where a fact is missing.
+  std::optional<model::MoeLayer> layer() const {
+    return missing.empty() ? std::optional(layer_) : std::nullopt;
+  }
+
+  std::vector<MoeFact> facts = {};
+  std::vector<std::string> missing = {};
+
+ private:
+  static core::Sourced<int> said_by(const MoeUse& use, int value) {
+    return {value, Basis::kRead, "the name of " + use.name};
+  }
+
+  int note(const char* name, const core::Sourced<int>& fact) {
+    facts.push_back({name, std::to_string(fact.value), fact.basis, fact.source});
+    return fact.value;
+  }
+
+  core::Sourced<int> ranks_per_node() const {
+    if (given_.ranks_per_node) return {*given_.ranks_per_node, Basis::kAssumed, kGiven};
+    if (inside_) return *inside_;
+    const int nodes = given_.nodes ? *given_.nodes : nodes_ ? nodes_->value : 0;
+    if (nodes > 0 && world_ > 0 && world_ % nodes == 0)
+      return {world_ / nodes, Basis::kComputed, "ranks of the job over its nodes"};
+    if (given_.machine_ranks) return *given_.machine_ranks;
+    return {kUsualRanksPerNode, Basis::kAssumed, "usual"};
+  }
+
+  // Nodes and the ranks on each.
+  void take_place() {
+    const core::Sourced<int> inside = ranks_per_node();
+    layer_.ranks_per_node = note("gpus-per-node", inside);
+    if (given_.nodes)
+      layer_.nodes = note("nodes", {*given_.nodes, Basis::kAssumed, kGiven});
+    else if (nodes_)
+      layer_.nodes = note("nodes", *nodes_);
+    else if (world_ > 0 && world_ % inside.value == 0)
+      layer_.nodes = note("nodes", {world_ / inside.value, Basis::kComputed,
+                                    "ranks of the job, all in one expert group, over those of a "
+                                    "node"});
+    else
+      missing.emplace_back("nodes=N");
+  }
+
+  // What a token is, and how many there are.
+  void take_shape() {
+    if (given_.hidden)
+      layer_.hidden = note("hidden", {*given_.hidden, Basis::kAssumed, kGiven});
+    else if (hidden_)
+      layer_.hidden = note("hidden", *hidden_);
+    else
+      missing.emplace_back("hidden=H");
+    layer_.topk = given_.topk.value_or(0);
+    layer_.tokens = given_.tokens.value_or(0);
+    if (given_.topk)
+      note("topk", {*given_.topk, Basis::kAssumed, kGiven});
+    else
+      missing.emplace_back("topk=K");
+    if (given_.tokens)
+      facts.push_back({"tokens", std::to_string(*given_.tokens), Basis::kAssumed, kGiven});
+    else
+      missing.emplace_back("tokens=T");
+    layer_.experts =
+        given_.experts
+            ? note("experts", {*given_.experts, Basis::kAssumed, kGiven})
+            : note("experts", {model::usual_experts(layer_.ranks()), Basis::kAssumed, "usual"});
+    if (given_.group_limit > 0)
+      layer_.group_limit = note("group-limit", {given_.group_limit, Basis::kAssumed, kGiven});
+    take_formats();
+  }
+
+  void take_formats() {
+    core::Sourced<MoeFormat> dispatch = {MoeFormat::kFp8, Basis::kAssumed, "usual"};
+    if (given_.dispatch)
+      dispatch = {*given_.dispatch, Basis::kAssumed, kGiven};
+    else if (format_)
+      dispatch = *format_;
+    layer_.dispatch = dispatch.value;
+    layer_.combine = given_.combine.value_or(MoeFormat::kBf16);
+    facts.push_back({"dispatch", format_name(dispatch.value), dispatch.basis, dispatch.source});
+    facts.push_back({"combine", format_name(layer_.combine), Basis::kAssumed,
+                     given_.combine ? kGiven : "usual"});
+  }
+
+  const MoeGiven& given_;
+  int world_ = 0;
+  std::optional<core::Sourced<int>> hidden_ = {};
+  std::optional<core::Sourced<int>> nodes_ = {};
+  std::optional<core::Sourced<int>> inside_ = {};
+  std::optional<core::Sourced<MoeFormat>> format_ = {};
+  model::MoeLayer layer_ = {};
+};
+
+// Where no rate is known: the bytes are right, the times are not used.
+model::MoeLinks links_of(const MoeGiven& given) {
+  const auto or_one = [](core::Bandwidth rate) {
+    return rate > core::Bandwidth() ? rate : core::Bandwidth::from_GBps(1);
+  };
+  return {or_one(given.nic.value), or_one(given.nvlink.value), {}};
+}
+
+bool has_rates(const MoeGiven& given, const model::MoeLayer& layer) {
+  return (layer.nodes == 1 || given.nic.value > core::Bandwidth()) &&
+         (layer.ranks_per_node == 1 || given.nvlink.value > core::Bandwidth());
+}
+
+bool is_dispatch(const MoeUse& use) { return use.kernel.kind == torch::CollectiveClass::kDispatch; }
+
+struct Priced {
+  model::MoeTransfer transfer = {};
+  core::Bytes logical = {};
+  Duration fixed = {};
+};
+
+Priced low_latency(const model::MoeLayer& layer, const model::MoeLinks& links, bool dispatch) {
+  const model::LowLatencyPrice price = model::price_low_latency(layer, links);
+  Priced priced{dispatch ? price.dispatch : price.combine};
+  priced.logical = priced.transfer.copy * static_cast<double>(layer.tokens) * layer.topk;
+  if (layer.nodes > 1)
+    priced.fixed =
+        Duration::from_us(model::moe_constant(dispatch ? "dispatch alpha" : "combine alpha").value);
+  return priced;
+}
+
+// Logical as DeepEP prints it: per destination node, or per rank inside one node.
+Priced normal(const model::MoeLayer& layer, const model::MoeLinks& links, bool dispatch) {
+  const MoeScheme scheme = layer.group_limit > 0 ? MoeScheme::kGroup : MoeScheme::kDedup;
+  const auto price = model::price_moe(layer, links, scheme, model::MoeDraw::kDistinct);
+  Priced priced{dispatch ? price.dispatch : price.combine};
+  priced.logical = priced.transfer.copy * static_cast<double>(layer.tokens) *
+                   (layer.nodes > 1 ? price.copies.nodes : price.copies.ranks);
+  return priced;
+}
+
+// Empty: it is priced.
+std::string why_unpriced(const MoeUse& use) {
+  if (!use.moves_tokens()) return "moves no tokens";
+  if (use.kernel.algorithm == "send" || use.kernel.algorithm == "receive")
+    return "half of an operation";
+  const bool is_known =
+      use.kernel.algorithm == "low-latency" ||
+      (use.kernel.backend == torch::CommBackend::kDeepEp &&
+       (use.kernel.algorithm == "internode" || use.kernel.algorithm == "intranode"));
+  if (!is_known) return "how it sends is not known here";
+  return use.in_halves ? "two halves: bytes travel between them" : "";
+}
+
+void price(const model::MoeLayer& layer, const MoeGiven& given, MoeCompared& row) {
+  const bool dispatch = is_dispatch(row.use);
+  model::MoeLayer its = layer;
+  if (row.use.kernel.algorithm == "intranode") its.nodes = 1;
+  if (its.nodes == 1) its.group_limit = 0;
+  const model::MoeLinks links = links_of(given);
+  const Priced priced = row.use.kernel.algorithm == "low-latency"
+                            ? low_latency(its, links, dispatch)
+                            : normal(its, links, dispatch);
+  row.bytes = priced.logical;
+  row.wire = priced.transfer.nic;
+  if (!has_rates(given, its)) return;
+  row.fixed = priced.fixed;
+  row.predicted = priced.transfer.time() + priced.fixed;
+  row.is_part = of_ns(row.use.median) * kPossible < priced.transfer.time();
+}
+
+// The shortest call as DeepEP would print it, for its rules.
+std::optional<serving::DeepEpRate> as_printed(const MoeCompared& row, const std::string& file) {
+  if (!row.predicted || row.is_part || !row.bytes || row.use.least <= 0 || row.wire->count() <= 0)
+    return std::nullopt;
+  serving::DeepEpRate rate;
+  rate.kernel = row.use.kernel.algorithm == "low-latency" ? serving::DeepEpKernel::kLowLatency
+                                                          : serving::DeepEpKernel::kNormal;
+  rate.op = is_dispatch(row.use) ? serving::DeepEpOp::kDispatch : serving::DeepEpOp::kCombine;
+  rate.time = of_ns(row.use.least);
+  rate.rdma = *row.bytes / *rate.time;
+  rate.place = {file, 0, fmt::format("{}: shortest of {} calls", row.use.name, row.use.count)};
+  return rate;
+}
+
+void judge(const MoeGiven& given, int nodes, const std::string& file, TraceMoe& moe) {
+  serving::DeepEpLines lines;
+  for (const MoeCompared& row : moe.rows)
+    if (auto rate = as_printed(row, file)) lines.rates.push_back(std::move(*rate));
+  DeepEpFacts facts;
+  facts.nodes = nodes;
+  facts.nic = given.nic;
+  for (core::Finding& finding : judge_deepep(lines, facts).judgement.findings)
+    if (finding.id == "moe.low-latency-slow" || finding.id == "moe.wire-low")
+      moe.judgement.findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::optional<core::Bandwidth> MoeCompared::logical_rate() const {
+  if (!bytes || is_part || use.median <= 0) return std::nullopt;
+  return *bytes / of_ns(use.median);
+}
+
+std::optional<core::Bandwidth> MoeCompared::wire_rate() const {
+  if (!wire || is_part || use.median <= 0) return std::nullopt;
+  return *wire / of_ns(use.median);
+}
+
+TraceMoe judge_trace_moe(const torch::AcrossRanks& across, const MoeGiven& given) {
+  TraceMoe moe;
+  const auto uses = torch::moe_uses_of(across);
+  if (uses.empty()) return moe;
+  LayerFacts facts(across, given, uses);
+  auto layer = facts.layer();
+  if (layer)
+    if (const auto possible = model::check_moe(*layer); !possible) {
+      moe.refused = possible.error().message;
+      layer.reset();
+    }
+  for (const MoeUse& use : uses) {
+    moe.rows.push_back({.use = use, .unpriced = why_unpriced(use)});
+    if (layer && moe.rows.back().unpriced.empty()) price(*layer, given, moe.rows.back());
+  }
+  moe.facts = std::move(facts.facts);
+  moe.missing = std::move(facts.missing);
+  if (layer) judge(given, layer->nodes, across.traces.front()->file, moe);
+  return moe;
+}
+
+}  // namespace comm_probe::diagnose

@@ -1,0 +1,228 @@
+// Dispatch and combine in traces beside the ledger. Times are DeepEP's published ones (docs/
+// legacy.md: 128 tokens, hidden 7168, top-8, EP64 on H800: 173 and 314 us, 43 and 46 GB/s logical,
+// rounded down), kernel names those of public profiles.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_binary.h"
+
+namespace comm_probe::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDispatch = "void deep_ep::internode_ll::dispatch<true, 3, 10, 7168>(void*)";
+constexpr const char* kCombine = "void deep_ep::internode_ll::combine<3, 10, 7168, 9>(void*)";
+
+// Kernels of one stream, one behind the other.
+class RankTrace {
+ public:
+  RankTrace(int rank, int world) : rank_(rank), world_(world) {}
+
+  void run(const std::string& name, double us) {
+    events_.push_back({{"ph", "X"},
+                       {"cat", "kernel"},
+                       {"name", name},
+                       {"ts", at_},
+                       {"dur", us},
+                       {"args", {{"device", 0}, {"stream", 7}}}});
+    at_ += us + 5;
+  }
+  void layers(int count, double dispatch, double combine) {
+    for (int i = 0; i < count; ++i) {
+      run(kDispatch, dispatch);
+      run("expert_gemm", 50);
+      run(kCombine, combine);
+    }
+  }
+  std::string write() const {
+    std::string path = testing::TempDir() + "/moe_rank" + std::to_string(rank_) + ".json";
+    std::ofstream(path) << json{
+        {"distributedInfo", {{"backend", "nccl"}, {"rank", rank_}, {"world_size", world_}}},
+        {"traceEvents", events_}};
+    return path;
+  }
+
+ private:
+  int rank_;
+  int world_;
+  double at_ = 1000;
+  json events_ = json::array();
+};
+
+json document_of(const std::vector<std::string>& paths, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"trace", "--json"};
+  words.insert(words.end(), paths.begin(), paths.end());
+  words.insert(words.end(), more.begin(), more.end());
+  const BinaryRun run = run_binary(words);
+  EXPECT_TRUE(run.status == 0 || run.status == 1 || run.status == 5) << run;
+  json document = json::parse(run.out, nullptr, false);
+  EXPECT_FALSE(document.is_discarded()) << run;
+  return document;
+}
+
+json operation(const json& document, const std::string& op) {
+  for (const json& one : document["result"]["moe"]["operations"])
+    if (one["op"] == op) return one;
+  ADD_FAILURE() << "no " << op << " in " << document["result"]["moe"];
+  return {};
+}
+
+bool finds(const json& document, const std::string& id) {
+  for (const json& one : document["findings"])
+    if (one["id"] == id) return true;
+  return false;
+}
+
+const std::vector<std::string> kDecode = {"--machine", "dgx-h100", "--moe", "tokens=128,topk=8"};
+
+TEST(TraceMoe, PublishedDecodeBesideTheLedger) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 173, 314);
+  const json document = document_of({trace.write()}, kDecode);
+  const json dispatch = operation(document, "dispatch"), combine = operation(document, "combine");
+  EXPECT_EQ(dispatch["count"], 10);
+  EXPECT_EQ(dispatch["bytes"], 1024 * 7408);  // with the header of 16 bytes
+  EXPECT_EQ(combine["bytes"], 1024 * 14336);
+  EXPECT_NEAR(dispatch["logical_GBps"], 43.85, 0.01);  // the README prints 43
+  EXPECT_NEAR(combine["logical_GBps"], 46.75, 0.01);   // 46
+  EXPECT_NEAR(dispatch["wire_GBps"], 43.85 * 7 / 8, 0.01);
+  EXPECT_NEAR(dispatch["predicted_us"], 132.75 + 45, 0.1);
+  EXPECT_NEAR(combine["predicted_us"], 256.9 + 65, 0.1);
+  EXPECT_FALSE(finds(document, "moe.low-latency-slow"));
+  std::map<std::string, json> facts;
+  for (const json& fact : document["result"]["moe"]["facts"]) facts[fact["name"]] = fact;
+  EXPECT_EQ(facts["hidden"]["basis"], "read");
+  EXPECT_EQ(facts["dispatch"]["value"], "fp8");
+  EXPECT_EQ(facts["nodes"]["value"], "8");
+  EXPECT_EQ(facts["gpus-per-node"]["basis"], "catalog");
+  EXPECT_EQ(facts["tokens"]["source"], "given on the command line");
+}
+
+// The same kernels in a trace that nobody says more about: their times, and what is missing.
+TEST(TraceMoe, WithoutFactsOnlyTimes) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 173, 314);
+  const std::string path = trace.write();
+  const json moe = document_of({path}, {})["result"]["moe"];
+  EXPECT_EQ(moe["missing"], (json{"topk=K", "tokens=T"}));
+  for (const json& one : moe["operations"]) {
+    EXPECT_TRUE(one["bytes"].is_null()) << one;
+    EXPECT_TRUE(one["predicted_us"].is_null()) << one;
+  }
+  const BinaryRun text = run_binary({"trace", path});
+  EXPECT_NE(text.out.find("--moe topk=K,tokens=T adds them"), std::string::npos) << text;
+  for (const std::string& line : lines_of(text.out)) EXPECT_LE(line.size(), 100u) << line;
+}
+
+// Twice the published time in every call, the fastest included: more than waiting.
+TEST(TraceMoe, SlowInEveryCallIsFound) {
+  RankTrace slow(0, 64);
+  slow.layers(10, 400, 700);
+  const json document = document_of({slow.write()}, kDecode);
+  EXPECT_TRUE(finds(document, "moe.low-latency-slow"));
+  RankTrace once(0, 64);
+  once.layers(9, 900, 1200);
+  once.layers(1, 173, 314);
+  EXPECT_FALSE(finds(document_of({once.write()}, kDecode), "moe.low-latency-slow"))
+      << "one call as it should be: the others may have waited for a rank";
+}
+
+// return_recv_hook: two kernels of one name are one operation, whose bytes travel in between.
+TEST(TraceMoe, HalvesHaveNoBandwidth) {
+  RankTrace trace(0, 64);
+  for (int i = 0; i < 10; ++i) {
+    trace.run(kDispatch, 12);
+    trace.run(kDispatch, 30);
+    trace.run("expert_gemm", 50);
+    trace.run(kCombine, 11);
+    trace.run(kCombine, 40);
+  }
+  const json document = document_of({trace.write()}, kDecode);
+  const json dispatch = operation(document, "dispatch");
+  EXPECT_EQ(dispatch["in_halves"], true);
+  EXPECT_EQ(dispatch["count"], 10);
+  EXPECT_NEAR(dispatch["median_us"], 42, 1e-6);
+  EXPECT_TRUE(dispatch["logical_GBps"].is_null());
+  EXPECT_FALSE(finds(document, "moe.low-latency-slow"));
+}
+
+// No NIC carries 7.6 MB in 20 us: such a kernel is not the whole operation, and gets no bandwidth.
+TEST(TraceMoe, FasterThanPossibleIsAPart) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 20, 314);
+  const json dispatch = operation(document_of({trace.write()}, kDecode), "dispatch");
+  EXPECT_EQ(dispatch["is_part"], true);
+  EXPECT_TRUE(dispatch["logical_GBps"].is_null());
+  EXPECT_TRUE(dispatch["wire_GBps"].is_null());
+}
+
+// Normal kernels: nodes stand in their names; EP32 of the README: 58 GB/s logical, 43.5 on the
+// wire.
+TEST(TraceMoe, NormalKernelsSendOneCopyPerNode) {
+  const double copies = 3.5995;  // 4 (1 - (3/4)^8); without replacement 3.614
+  const double us = 4096 * copies * 7392 / 58e3;
+  RankTrace trace(0, 32);
+  for (int i = 0; i < 5; ++i) {
+    trace.run("void deep_ep::internode::notify_dispatch<false, 4>(int const*)", 60);
+    trace.run("void deep_ep::internode::dispatch<false, 4, false, 7, 4>(int4*)", us);
+  }
+  const json document = document_of({trace.write()}, {"--moe", "tokens=4096,topk=8,hidden=7168",
+                                                      "--moe", "nic=50GB/s,nvlink=160GB/s"});
+  json dispatch;
+  for (const json& one : document["result"]["moe"]["operations"])
+    if (one["how"] == "internode") dispatch = one;
+  ASSERT_FALSE(dispatch.is_null());
+  EXPECT_EQ(dispatch["name_says"]["nodes"], 4);
+  EXPECT_NEAR(dispatch["logical_GBps"], 58, 0.6);
+  EXPECT_NEAR(dispatch["wire_GBps"], 43.5, 0.5);
+  EXPECT_FALSE(finds(document, "moe.wire-low"));
+  for (const json& one : document["result"]["moe"]["operations"])
+    if (one["how"] == "notify") EXPECT_EQ(one["unpriced"], "moves no tokens");
+}
+
+// Four times as long in every call fills neither link.
+TEST(TraceMoe, NormalKernelsThatFillNeitherLink) {
+  RankTrace trace(0, 32);
+  for (int i = 0; i < 5; ++i)
+    trace.run("void deep_ep::internode::dispatch<false, 4, false, 7, 4>(int4*)", 8000);
+  EXPECT_TRUE(finds(document_of({trace.write()}, {"--moe", "tokens=4096,topk=8,hidden=7168",
+                                                  "--moe", "nic=50GB/s,nvlink=160GB/s"}),
+                    "moe.wire-low"));
+}
+
+// Whose kernels are shortest, for that one the others wait.
+TEST(TraceMoe, NamesTheRankThatComesLast) {
+  RankTrace early(0, 2), late(1, 2);
+  early.layers(10, 400, 314);
+  late.layers(10, 100, 314);
+  const std::vector<std::string> paths = {early.write(), late.write()};
+  EXPECT_EQ(operation(document_of(paths, {}), "dispatch")["shortest_rank"], 1);
+  const BinaryRun text = run_binary({"trace", paths[0], paths[1]});
+  EXPECT_NE(text.out.find("rank 1 seems to come late"), std::string::npos) << text;
+}
+
+TEST(TraceMoe, OtherTracesHaveNone) {
+  RankTrace trace(0, 8);
+  trace.run("ncclDevKernel_SendRecv(ncclDevComm*)", 100);
+  EXPECT_TRUE(document_of({trace.write()}, {})["result"]["moe"].is_null());
+}
+
+TEST(TraceMoe, SaysWhatIsWrongWithAFact) {
+  RankTrace trace(0, 8);
+  trace.layers(2, 100, 100);
+  const std::string path = trace.write();
+  for (const char* word : {"tokens", "tokens=", "tokens=0", "tokens=1e9", "topkk=8", "nic=fast",
+                           "dispatch=fp4", "=8", "tokens=-1"}) {
+    const BinaryRun run = run_binary({"trace", path, "--moe", word});
+    EXPECT_EQ(run.status, 2) << word << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1u) << word << run;
+  }
+  const BinaryRun odd = run_binary({"trace", path, "--moe", "tokens=128,topk=300"});
+  EXPECT_NE(odd.out.find("No ledger: "), std::string::npos) << odd;
+}
+
+}  // namespace
+}  // namespace comm_probe::test
