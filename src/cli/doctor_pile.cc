@@ -483,6 +483,7 @@ void PileReading::drop_tables() {
 
 void PileReading::take(std::size_t i, Pile& pile) {
   Content& content = contents_[i];
+  const bool is_known = is_used(content);
   const std::string kinds = kinds_of(content);
   if (!kinds.empty()) pile.inputs.push_back({files_[i], kinds, torch::rank_of_name(files_[i])});
   if (content.error && !taken_.contains(files_[i]))
@@ -500,7 +501,7 @@ void PileReading::take(std::size_t i, Pile& pile) {
     for (core::Caveat& caveat : content.counters->caveats)
       pile.counters.caveats.push_back(std::move(caveat));
   }
-  if (!is_used(content) && !content.error && !taken_.contains(files_[i]))
+  if (!is_known && !content.error && !taken_.contains(files_[i]))
     pile.unrecognised.push_back(files_[i]);
 }
 

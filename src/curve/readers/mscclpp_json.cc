@@ -101,6 +101,7 @@ core::Result<Reading> read_mscclpp(core::Input& input) {
       ++reading.skipped_lines;
       continue;
     }
+    measured->row.line = line.number;
     Curve& curve = curve_of(*measured, line.number, places, reading);
     curve.last_line = line.number;
     curve.rows.push_back(std::move(measured->row));

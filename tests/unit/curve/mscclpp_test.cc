@@ -35,6 +35,7 @@ TEST(Mscclpp, OneCurvePerOperationKernelAndRanks) {
   EXPECT_EQ(first.label, "kernel=6");
   ASSERT_EQ(first.rows.size(), 2u);
   EXPECT_DOUBLE_EQ(first.rows[0].bytes.count(), 24576);
+  EXPECT_EQ(first.rows[0].line, 2u);
   EXPECT_DOUBLE_EQ(first.rows[0].out_of_place->time.in_us(), 6.18);
   EXPECT_DOUBLE_EQ(first.rows[1].out_of_place->busbw.in_GBps(), 12.99);
   EXPECT_EQ(reading->curves[1].op, model::Op::kAllToAll);
