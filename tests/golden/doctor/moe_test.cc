@@ -50,8 +50,8 @@ TEST_F(Experts, TheRankThatAllWaitForIsTheVerdict) {
     EXPECT_EQ(document["findings"][0]["id"], "moe.peer-missing") << document["findings"].dump(1);
     EXPECT_EQ(document["findings"][0]["ranks"], json{9});
     EXPECT_TRUE(document["result"]["unrecognised"].empty()) << document["result"]["unrecognised"];
-    EXPECT_THAT(document["result"]["verdict"].get<std::string>(), HasSubstr("rank 9"));
-    EXPECT_THAT(document["result"]["verdict"].get<std::string>(), HasSubstr("failed"));
+    EXPECT_THAT(document["verdict"].get<std::string>(), HasSubstr("rank 9"));
+    EXPECT_THAT(document["verdict"].get<std::string>(), HasSubstr("failed"));
   }
 }
 

@@ -180,7 +180,9 @@ TEST(TraceMoe, NormalKernelsSendOneCopyPerNode) {
   EXPECT_NEAR(dispatch["wire_GBps"], 43.5, 0.5);
   EXPECT_FALSE(finds(document, "moe.wire-low"));
   for (const json& one : document["result"]["moe"]["operations"])
-    if (one["how"] == "notify") EXPECT_EQ(one["unpriced"], "moves no tokens");
+    if (one["how"] == "notify") {
+      EXPECT_EQ(one["unpriced"], "moves no tokens");
+    }
 }
 
 // Four times as long in every call fills neither link.
