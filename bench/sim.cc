@@ -1,6 +1,7 @@
 // What does a what-if cost beside simulators? CPU time of this thread, one core.
 //   bars: closed form < 1 us a point; ring on unlike links: 4,096 ranks < 0.3 s, 16,384 < 4 s, and
-//         < 100 MB; a late rank among 1,024 < 2 s
+//         < 100 MB; a late rank among 1,024 < 2 s; all_to_all of 1,024 ranks on a fat tree, 1,024
+//         flows at once, < 5 s
 // Peers: SimGrid in the same run (bench_sim PATH_OF_simgrid_peer); LogGOPSim and ASTRA-sim as
 // recorded in spec/simulation-timing.md, with SimGrid's 8.4 s for 1,024 ranks there as calibration.
 #include "sim/sim.h"
@@ -9,9 +10,11 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "bench/child_cost.h"
 #include "bench/cpu_time.h"
+#include "tests/golden/sim/simgrid/ways.h"
 
 namespace comm_probe {
 namespace {
@@ -55,6 +58,37 @@ double closed_form_seconds() {
   return sum > 0 ? ms / 1e3 / kPoints : 1;
 }
 
+// Every node has one GPU; a hash chooses among 32 uplinks of each leaf.
+sim::FabricWhatIf on_fat_tree(model::Op op, model::Algorithm algorithm, int ranks) {
+  sim::FabricWhatIf what{
+      .what = {.collective = {op, ranks, core::Bytes::of(kGibibyte)}, .algorithm = algorithm}};
+  what.what.fabric = kFabric;
+  what.what.fabric.inter = kFabric.link;
+  what.what.fabric.ranks_per_node = 1;
+  what.shape = *sim::fabric_line("fat-tree:nodes_per_leaf=32");
+  return what;
+}
+
+double fat_tree_seconds(const sim::FabricWhatIf& what) {
+  return median_ms(3,
+                   [&] {
+                     if (!sim::play_on_fabric(what)) std::exit(1);
+                   }) /
+         1e3;
+}
+
+void beside_simgrid_on_fat_tree(const std::string& simgrid) {
+  constexpr int kRanks = 256;
+  const auto what = on_fat_tree(model::Op::kAllToAll, model::Algorithm::kDirect, kRanks);
+  const auto graph = sim::FabricGraph::create(
+      {.shape = what.shape, .links = what.what.fabric, .ranks = kRanks, .seed = what.seed});
+  const auto path = std::filesystem::temp_directory_path() / "comm_probe_bench_ways.txt";
+  test::write_ways(**graph, kRanks, path);
+  const Cost cost = cost_of({simgrid, "direct", "256", "1073741824", "5e-7", path.string()});
+  std::filesystem::remove(path);
+  beside("fat tree, all_to_all, 256 ranks; peer: SimGrid here", fat_tree_seconds(what), cost.cpu_s);
+}
+
 double peak_megabytes() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -72,6 +106,12 @@ int run(const char* simgrid) {
   std::vector<core::Duration> late(1024);
   late[5] = core::Duration::from_ms(2);
   ok &= row("ring, 1,024 ranks, one 2 ms late", ring_seconds(1024, {}, late), 2);
+  using model::Algorithm;
+  using model::Op;
+  ok &= row("fat tree, all_to_all, 1,024 ranks, every message",
+            fat_tree_seconds(on_fat_tree(Op::kAllToAll, Algorithm::kDirect, 1024)), 5);
+  ok &= row("fat tree, ring, 1,024 ranks, every message",
+            fat_tree_seconds(on_fat_tree(Op::kAllReduce, Algorithm::kRing, 1024)), 5);
   const double memory = peak_megabytes();
   fmt::print("{:52} {:10.3g} MB  bar {:6g} MB  {}\n", "peak memory of all of these", memory, 100.0,
              memory < 100 ? "ok" : "MISSED");
@@ -80,6 +120,7 @@ int run(const char* simgrid) {
   if (simgrid != nullptr) {
     const Cost cost = cost_of({simgrid, "ring", "512", "1073741824", "5e-7", "5e10"});
     beside("ring, 512 ranks; peer: SimGrid here", ring_seconds(512, slow, {}), cost.cpu_s);
+    beside_simgrid_on_fat_tree(simgrid);
   }
   beside("ring, 4,096 ranks; peer: LogGOPSim, recorded", at_4096, 44);
   beside("ring, 4,096 ranks; peer: ASTRA-sim, recorded", at_4096, 81);
