@@ -38,6 +38,7 @@ constexpr std::size_t kBlock = 65536;
 constexpr std::uint32_t kLongestHeader = 16384;
 constexpr std::chrono::seconds kHeaderTime(15);  // for all of it, not for each byte
 constexpr std::chrono::seconds kDrainTime(10);
+constexpr std::chrono::minutes kAnswerTime(10);  // a page may be large, and the way to it slow
 constexpr std::chrono::hours kLongestUpload(1);
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -308,7 +309,7 @@ void Session::send(http::response<Body> response) {
   add_headers(response);
   response.prepare_payload();
   const auto kept = std::make_shared<http::response<Body>>(std::move(response));
-  give_time(milliseconds(settings().idle));
+  give_time(kAnswerTime);
   http::async_write(stream_, *kept,
                     [self = shared_from_this(), kept](error_code error, std::size_t) {
                       if (!error) self->finish();

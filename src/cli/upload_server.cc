@@ -21,10 +21,12 @@ namespace comm_probe::cli {
 namespace {
 
 namespace asio = boost::asio;
+namespace fs = std::filesystem;
 using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kMostPages = 256;
+constexpr std::uintmax_t kMostOfPages = std::uintmax_t{1} << 30U;  // bytes
 constexpr int kMostSessions = 512;
 constexpr int kBacklog = 256;
 
@@ -57,6 +59,11 @@ std::string random_word() {
 
 // Accepts connections, keeps the pages; a session asks it for everything that outlives a request.
 struct UploadServer::State : SessionHome {
+  struct Page {
+    std::string id = {};
+    std::uintmax_t size = 0;
+  };
+
   explicit State(ServerSettings given)
       : settings(std::move(given)), doctors(context, settings.patience) {}
 
@@ -81,25 +88,29 @@ struct UploadServer::State : SessionHome {
   Doctors doctors;
   std::string address = {};
   std::string machine_name = {};
-  std::deque<std::string> pages = {};  // ids, the oldest first
+  std::deque<Page> pages = {};  // the oldest first
+  std::uintmax_t kept = 0;      // bytes of them
   int sessions = 0;
   int signal = 0;
 };
 
-// The name of its folder is the id.
+// The name of its folder is the id. The oldest pages make room, never the new one.
 std::string UploadServer::State::keep_page(const std::string& folder) {
-  pages.push_back(std::filesystem::path(folder).filename().string());
-  if (pages.size() > kMostPages) {
-    std::error_code ignored;
-    std::filesystem::remove_all(settings.folder + "/" + pages.front(), ignored);
+  std::error_code ignored;
+  const std::uintmax_t size = fs::file_size(folder + "/" + Doctors::kPage, ignored);
+  pages.push_back({fs::path(folder).filename().string(), ignored ? 0 : size});
+  kept += pages.back().size;
+  while (pages.size() > 1 && (pages.size() > kMostPages || kept > kMostOfPages)) {
+    kept -= pages.front().size;
+    fs::remove_all(settings.folder + "/" + pages.front().id, ignored);
     pages.pop_front();
   }
-  return pages.back();
+  return pages.back().id;
 }
 
 std::string UploadServer::State::page_file(std::string_view id) const {
-  for (const std::string& page : pages)
-    if (page == id) return settings.folder + "/" + page + "/" + Doctors::kPage;
+  for (const Page& page : pages)
+    if (page.id == id) return settings.folder + "/" + page.id + "/" + Doctors::kPage;
   return {};
 }
 
