@@ -60,9 +60,13 @@ using Clock = std::chrono::steady_clock;
 // is repeated that would not fit. (On a busy machine even the first measurements take longer.)
 constexpr std::chrono::seconds kBudget{30}, kQuickBudget{10};
 
-core::Duration gpu_links_limit(bool is_quick) {
-  return core::Duration::from_seconds(is_quick ? measure::kGpuLinksQuickSeconds
-                                               : measure::kGpuLinksSeconds);
+// With --quick also what the stages before have left of their time.
+core::Duration gpu_links_limit(bool is_quick, const measure::GpuWalk& walked) {
+  if (!is_quick) return core::Duration::from_seconds(measure::kGpuLinksSeconds);
+  auto limit = core::Duration::from_seconds(measure::kGpuLinksQuickSeconds);
+  for (const measure::Stage& stage : walked.stages)
+    limit = limit + std::max(core::Duration(), stage.limit - stage.took);
+  return limit;
 }
 
 core::Result<diagnose::WalkStep> walk_one(const topology::HostTopology& host,
@@ -121,7 +125,8 @@ int run(const Shell& shell, const RunOptions& options) {
     return shell.end_progress(), end_interrupted("run", walked.interrupted_by);
   if (has_gpu || walked.gpus > 0) {
     auto gpus = measure::measure_gpu_links(
-        facts.host, {.is_quick = true, .limit = gpu_links_limit(options.is_quick)}, progress);
+        facts.host, {.is_quick = true, .limit = gpu_links_limit(options.is_quick, walked)},
+        progress);
     if (gpus)
       facts.gpus = std::move(*gpus);
     else
@@ -132,14 +137,20 @@ int run(const Shell& shell, const RunOptions& options) {
   const Clock::time_point end = Clock::now() + (options.is_quick ? kQuickBudget : kBudget);
   const auto links =
       measure::measure_host_links(facts.host, {.is_quick = options.is_quick}, progress);
-  if (!links) return shell.end_progress(), shell.fail(links.error());
-  facts.links = *links;
-  const auto steps = walk(shell, options, facts.host, end);
+  if (links) {
+    facts.links = *links;
+    const auto steps = walk(shell, options, facts.host, end);
+    if (steps) facts.steps = *steps;
+    if (!steps) facts.host_error = steps.error();
+  } else {
+    facts.host_error = links.error();
+  }
   shell.end_progress();
-  if (!steps) return shell.fail(steps.error());
-  facts.steps = *steps;
-  if (!steps->empty() && steps->back().beside.interrupted_by != 0)
-    return end_interrupted("run", steps->back().beside.interrupted_by);
+  // What was measured of the GPUs is not lost by a host that is too busy to be measured.
+  if (facts.host_error && !facts.gpus && facts.gpu_walk.walk.gpus == 0)
+    return shell.fail(*facts.host_error);
+  if (!facts.steps.empty() && facts.steps.back().beside.interrupted_by != 0)
+    return end_interrupted("run", facts.steps.back().beside.interrupted_by);
   return shell.finish(run_document(facts));
 }
 

@@ -217,8 +217,9 @@ void add_gpu_walk(core::Document& document, const GpuFindings& found,
                   const measure::GpuLinks* links) {
   Writer writer(document);
   for (const PlannedRun& planned : found.collectives) {
-    writer.add_steps("NCCL's collectives: its own model and the clock",
-                     diagnose::collective_steps(planned.run));
+    const auto steps = diagnose::collective_steps(planned.run);
+    if (auto finding = diagnose::far_off(steps)) document.findings.push_back(std::move(*finding));
+    writer.add_steps("NCCL's collectives: its own model and the clock", steps);
     writer.add_plan(planned);
   }
   std::vector<GpuStep> backends;
@@ -226,9 +227,11 @@ void add_gpu_walk(core::Document& document, const GpuFindings& found,
     for (GpuStep& step : diagnose::backend_steps(run, links)) backends.push_back(std::move(step));
   writer.add_steps("Small all_reduces: our kernels", backends);
   if (found.walk.overlap) writer.add_overlap(*found.walk.overlap);
-  if (found.walk.all_to_all)
-    writer.add_steps("All-to-all: the ledger of the links and the clock",
-                     diagnose::all_to_all_steps(*found.walk.all_to_all, links));
+  if (found.walk.all_to_all) {
+    const auto steps = diagnose::all_to_all_steps(*found.walk.all_to_all, links);
+    if (auto finding = diagnose::far_off(steps)) document.findings.push_back(std::move(*finding));
+    writer.add_steps("All-to-all: the ledger of the links and the clock", steps);
+  }
   document.body.emplace_back(core::Heading{"Stages on GPUs"});
   document.body.emplace_back(stage_lines(found.walk.stages));
   document.result["stages"] = stages_json(found.walk.stages);

@@ -246,8 +246,12 @@ core::KeyValues links_summary(const measure::HostLinks& links) {
   return pairs;
 }
 
+bool has_gpus(const RunFacts& facts) {
+  return facts.host.gpus() > 0 || facts.gpu_walk.walk.gpus > 0;
+}
+
 std::string gpu_line(const RunFacts& facts) {
-  if (facts.host.gpus() == 0 && facts.gpu_walk.walk.gpus == 0)
+  if (!has_gpus(facts))
     return "No GPU here: the two ledgers (steps x alpha, bytes / beta) are shown on this machine's "
            "own memory; they read the same on NVLink or InfiniBand, only alpha and beta differ.";
   return "";
@@ -266,9 +270,10 @@ std::string knee_line(const RunFacts& facts) {
   }
   if (below.count() == 0 || above.count() == 0) return "";
   return fmt::format(
-      "The knee of all_reduce lies between {} and {}: below it only fewer steps or a smaller alpha "
-      "help, above it only fewer bytes or more bandwidth.",
-      core::format_bytes(below), core::format_bytes(above));
+      "The knee of all_reduce{} lies between {} and {}: below it only fewer steps or a smaller "
+      "alpha help, above it only fewer bytes or more bandwidth.",
+      has_gpus(facts) ? " between two CPUs" : "", core::format_bytes(below),
+      core::format_bytes(above));
 }
 
 void judge(const RunFacts& facts, core::Document& document) {
@@ -278,9 +283,14 @@ void judge(const RunFacts& facts, core::Document& document) {
     document.caveats.insert(document.caveats.end(), caveats.begin(), caveats.end());
   };
   const auto host = diagnose::judge_host(facts.host);
-  const auto links = diagnose::judge_links(facts.links);
   take(host.findings, host.caveats);
-  take(links.findings, links.caveats);
+  if (facts.host_error) {
+    take({}, {core::make_caveat("link.host-unmeasured", "the host's own links and collectives",
+                                facts.host_error->one_line(), true)});
+  } else {
+    const auto links = diagnose::judge_links(facts.links);
+    take(links.findings, links.caveats);
+  }
   take(diagnose::walk_findings(facts.steps), diagnose::walk_caveats(facts.steps));
   if (facts.gpus) {
     const auto gpus = diagnose::judge_gpu_links(*facts.gpus, facts.survey);
@@ -289,6 +299,16 @@ void judge(const RunFacts& facts, core::Document& document) {
   if (facts.gpus_error)
     take({}, {core::make_caveat("link.gpu-part-unmeasured", "links of the GPUs",
                                 facts.gpus_error->one_line(), false)});
+}
+
+std::string unmeasured_nccl(const measure::GpuWalk& walk) {
+  for (const measure::Stage& stage : walk.stages)
+    if (stage.kind == measure::StageKind::kCollectives && walk.gpus > 0 &&
+        (stage.outcome == measure::StageOutcome::kFailed ||
+         stage.outcome == measure::StageOutcome::kCut))
+      return fmt::format("NCCL's collectives on {} GPU{}: {}; ", walk.gpus,
+                         walk.gpus == 1 ? "" : "s", stage.why);
+  return "";
 }
 
 // "NCCL on 2 GPUs chose as planned at 27 of 27 sizes, 330.4 GB/s busbw at 1 GiB; "
@@ -300,7 +320,7 @@ std::string gpu_verdict(const RunFacts& facts) {
       ++planned;
       equal += size.is_equal() ? 1 : 0;
     }
-  if (planned == 0) return "";
+  if (planned == 0) return unmeasured_nccl(facts.gpu_walk.walk);
   std::string text =
       fmt::format("NCCL on {} GPU{} chose as planned at {} of {} sizes", facts.gpu_walk.walk.gpus,
                   facts.gpu_walk.walk.gpus == 1 ? "" : "s", equal, planned);
@@ -318,22 +338,28 @@ std::string verdict_of(const RunFacts& facts) {
     close += diagnose::is_as_predicted(step) ? 1 : 0;
   }
   const std::string gpus = gpu_verdict(facts);
+  if (facts.host_error) return gpus + "the host's own links were not measured";
   if (priced == 0) return gpus + "no collective could be set beside a ledger here";
   return fmt::format("{}{} of {} collectives {}took what their ledger says, within {} or one flag",
-                     gpus, close, priced, gpus.empty() ? "" : "between two CPUs ",
+                     gpus, close, priced, has_gpus(facts) ? "between two CPUs " : "",
                      format_percent(diagnose::kExplainedGap, 2));
 }
 
 void add_text(const RunFacts& facts, core::Document& document) {
   auto& body = document.body;
-  body.insert(body.end(), {core::Heading{"This machine"}, host_summary(facts.host),
-                           core::Heading{"Its links (a message of n bytes: alpha + n / beta)"},
-                           links_summary(facts.links)});
+  body.insert(body.end(), {core::Heading{"This machine"}, host_summary(facts.host)});
+  if (!facts.host_error)
+    body.insert(body.end(), {core::Heading{"Its links (a message of n bytes: alpha + n / beta)"},
+                             links_summary(facts.links)});
   if (facts.gpus)
     for (core::Block& block : gpu_link_blocks(*facts.gpus, facts.survey))
       body.push_back(std::move(block));
-  body.insert(body.end(),
-              {core::Heading{"Collectives: the ledger and the clock"}, steps_table(facts)});
+  if (!facts.steps.empty())
+    body.insert(
+        body.end(),
+        {core::Heading{has_gpus(facts) ? "Collectives between two CPUs: the ledger and the clock"
+                                       : "Collectives: the ledger and the clock"},
+         steps_table(facts)});
   if (const core::KeyValues why = explanations(facts); !why.rows.empty()) {
     body.emplace_back(core::Heading{"What the ledger does not explain"});
     body.emplace_back(why);

@@ -29,6 +29,8 @@ core::Result<Contrast> contrast_of(const std::string& machine);
 struct RunFacts {
   topology::HostTopology host = {};
   measure::HostLinks links = {};
+  // Why they, or the collectives over them, could not be measured although the GPUs were.
+  std::optional<core::Error> host_error = {};
   std::vector<diagnose::WalkStep> steps = {};
   std::optional<Contrast> contrast = {};
   bool is_acceptance = false;

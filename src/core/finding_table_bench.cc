@@ -15,6 +15,14 @@ constexpr std::array kFindings = {
         "came. On several hosts look at the interface that NCCL uses "
         "(NCCL_SOCKET_IFNAME)."},
     FindingEntry{
+        "bench.far-off-model", Severity::kWarning, Layer::kNccl,
+        "A collective between GPUs takes more than twice what is computed for the choice that "
+        "NCCL made.",
+        "A setting that takes channels or peer-to-peer access away (NCCL_MAX_NCHANNELS, "
+        "NCCL_P2P_DISABLE), another job on the GPUs, a link below its rate, or low clocks.",
+        "`env | grep NCCL_`; `comm-probe link --only p2p` shows what the links carry; `comm-probe "
+        "bench OP --backend nccl --keep DIR` and `comm-probe doctor DIR` read NCCL's own log."},
+    FindingEntry{
         "bench.off-nccl-model", Severity::kInfo, Layer::kNccl,
         "The measured time of a size is further than 25 % from what NCCL's own model makes "
         "it.",

@@ -96,6 +96,10 @@ constexpr std::array kCaveats = {
                 "Unset it for jobs: it is for debugging, and every kernel is waited for."},
     CaveatEntry{"link.no-ledger", "A collective was measured for which there is no ledger.",
                 "Use at most one rank per core, and an algorithm that the ledger knows."},
+    CaveatEntry{"link.host-unmeasured",
+                "The host's own links could not be measured; what was measured of its GPUs "
+                "stands.",
+                "Read the reason in the caveat; end what loads the CPUs, and run it again."},
     CaveatEntry{"link.host-unreadable",
                 "Part of what this machine is could not be read from /sys or /proc.",
                 "Mount /sys and /proc into the container, or run outside of it."},

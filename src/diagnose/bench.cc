@@ -9,6 +9,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "model/launches.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -144,10 +145,15 @@ int gpus_per_thread(const Run& run) {
 // Two H200, all_reduce of small sizes: 11.5 us with -g 2, 6.9 us with -t 2 -g 1. Above this
 // prediction some microseconds of launching are no longer what makes 25 %.
 const core::Duration kLaunchBound = core::Duration::from_us(20);
+// And what takes longer than this many times the launches is not theirs (two H200: all_reduce of 8
+// B 12.5 us of 11.4, with one channel 256 KiB 40.9 us).
+constexpr double kLaunchSpread = 1.5;
 
 Cause cause_under_nccl(const Run& run, const Row& row) {
   if (row.out_of_place.time < row.predicted->time()) return Cause::kModelFast;
-  const bool launches = gpus_per_thread(run) > 1 && run.plan.graph_launches == 0;
+  const bool launches =
+      gpus_per_thread(run) > 1 && run.plan.graph_launches == 0 &&
+      row.out_of_place.time < model::launches_in_turn(gpus_per_thread(run)) * kLaunchSpread;
   return launches && row.predicted->time() < kLaunchBound ? Cause::kLaunch : Cause::kModelSlow;
 }
 
@@ -179,7 +185,7 @@ std::string reason_for(const Run& run, const Row& row, Cause cause) {
     case Cause::kLaunch:
       return fmt::format(
           "likely the launches: one thread launches on {0} GPUs in turn, which the model does not "
-          "count (-t {0} -g 1 gives each a thread)",
+          "count (bench -t {0} -g 1 gives each a thread)",
           gpus_per_thread(run));
     case Cause::kModelSlow:
       return "slower than NCCL's model, which is made to compare algorithms";
@@ -286,10 +292,11 @@ core::Finding death_finding(const measure::RankDeath& died, std::string summary)
                                                                 : "bench.rank-died",
                                              std::move(summary));
   if (died.rank >= 0) finding.ranks = {died.rank};
-  finding.confidence = core::Confidence::kCertain;
+  finding.confidence = died.timed_out ? core::Confidence::kLikely : core::Confidence::kCertain;
   finding.evidence = {{.source = died.process > 0 ? fmt::format("process {}", died.process)
-                                 : died.rank < 0  ? "the other ranks"
-                                                  : fmt::format("rank {}", died.rank),
+                                 : died.rank < 0
+                                     ? (died.timed_out ? "the ranks" : "the other ranks")
+                                     : fmt::format("rank {}", died.rank),
                        .text = died.sentence}};
   finding.next = next_after(died);
   return finding;

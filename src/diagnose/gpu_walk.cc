@@ -47,6 +47,10 @@ void compare(GpuStep& step, const char* ledger) {
 
 void stand_alone(GpuStep& step, std::string why) { step.explained_by = {std::move(why)}; }
 
+// name, value, applies when
+constexpr double kFarOff = 1;  // gap: NCCL's model is up to 0.9 off on healthy H200s
+const Duration kFarOffTime = Duration::from_us(50);  // no number of launches takes that long
+
 // Slowest direct way between two GPUs.
 // Between the same two GPUs: NCCL and our kernels take the direct way where there is one.
 bool has_direct(const GpuLinks& links, const GpuLink& way) {
@@ -305,6 +309,43 @@ OverlapJudgement judge_overlap(const measure::Overlap& overlap) {
   if (overlap.wrong > 0) judgement.findings.push_back(wrong_products(overlap));
   judgement.sentence = sentence_for(overlap, judgement);
   return judgement;
+}
+
+std::optional<core::Finding> far_off(const std::vector<GpuStep>& steps) {
+  std::vector<const GpuStep*> off;
+  for (const GpuStep& step : steps)
+    if (step.gap && step.predicted && *step.gap > kFarOff &&
+        step.measured.time - *step.predicted > kFarOffTime &&
+        step.measured.fastest > *step.predicted * (1 + kFarOff / 2))
+      off.push_back(&step);
+  if (off.empty()) return std::nullopt;
+  std::stable_sort(off.begin(), off.end(),
+                   [](const GpuStep* a, const GpuStep* b) { return *a->gap > *b->gap; });
+  const GpuStep& worst = *off.front();
+  core::Finding finding = core::make_finding(
+      "bench.far-off-model",
+      fmt::format(
+          "{} ({}) takes {}, {} times the {} that are computed for it; so do {} of {} sizes "
+          "by more than twice",
+          worst.name, worst.method, format_duration(worst.measured.time),
+          core::format_number(1 + *worst.gap, 3), format_duration(*worst.predicted), off.size(),
+          steps.size()));
+  finding.expected =
+      core::figure(*worst.predicted, core::Basis::kComputed, "the ledger of this size");
+  finding.observed =
+      core::figure(worst.measured.time, core::Basis::kMeasured, "median of the samples");
+  finding.confidence = core::Confidence::kLikely;
+  constexpr std::size_t kMostShown = 4;
+  for (std::size_t i = 0; i < std::min(off.size(), kMostShown); ++i)
+    finding.evidence.push_back(
+        {"",
+         {},
+         fmt::format("{}: {}, computed {}", off[i]->name, format_duration(off[i]->measured.time),
+                     format_duration(*off[i]->predicted))});
+  finding.next = {
+      "env | grep NCCL_", "comm-probe link --only p2p   (what the links carry without NCCL)",
+      "comm-probe bench all_reduce --backend nccl --keep DIR, then comm-probe doctor DIR"};
+  return finding;
 }
 
 std::vector<core::Finding> gpu_walk_findings(const measure::GpuWalk& walk) {

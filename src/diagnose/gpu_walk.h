@@ -42,6 +42,10 @@ struct GpuStep {
 std::vector<GpuStep> collective_steps(const measure::Run& run);
 // `links` may be absent.
 std::vector<GpuStep> all_to_all_steps(const measure::Run& run, const measure::GpuLinks* links);
+// Messages that took more than twice what NCCL's own model, or the ledger of the links, gives for
+// them, in every sample and by more than a launch could: a finding with the worst of them.
+std::optional<core::Finding> far_off(const std::vector<GpuStep>& steps);
+
 std::vector<GpuStep> backend_steps(const measure::Run& run, const measure::GpuLinks* links);
 
 struct OverlapStep {

@@ -129,6 +129,29 @@ TEST(AllToAllLedger, SendsThatStartSlowlyAreToldByTheLargest) {
   EXPECT_EQ(slow[1].explained_by[0].find("start"), std::string::npos) << slow[1].explained_by[0];
 }
 
+// Two H200 with NCCL_MAX_NCHANNELS=1, 2026-11-30: 1 GiB in 51.3 ms, NCCL's model 3 ms; and healthy:
+// 16 MiB of all_gather in 53.7 us, its model 35.1 us.
+TEST(FarOff, NcclFarBelowItsOwnModelIsAFinding) {
+  const auto step = [](double measured_us, double predicted_us) {
+    GpuStep one{.name = "NCCL all_reduce 1 GiB", .method = "ring/simple, 1 channel"};
+    one.measured.time = one.measured.fastest = one.measured.slowest =
+        Duration::from_us(measured_us);
+    one.predicted = Duration::from_us(predicted_us);
+    one.gap = measured_us / predicted_us - 1;
+    return one;
+  };
+  const auto finding = far_off({step(12.5, 7.8), step(51320, 2998)});
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->id, "bench.far-off-model");
+  EXPECT_NE(finding->summary.find("17.1 times"), std::string::npos) << finding->summary;
+  EXPECT_EQ(finding->evidence.size(), 1u);
+  EXPECT_FALSE(far_off({step(12.5, 7.8), step(53.7, 35.1), step(20.4, 7.2)}));
+  // one disturbed median of samples that start where they should
+  GpuStep disturbed = step(400, 100);
+  disturbed.measured.fastest = Duration::from_us(110);
+  EXPECT_FALSE(far_off({disturbed}));
+}
+
 TEST(AllToAllLedger, WithoutLinksSaysSo) {
   const auto steps =
       all_to_all_steps(run_of(model::Op::kAllToAll, 8, {{64, 20}, {64e6, 190}}), nullptr);

@@ -13,40 +13,44 @@ namespace {
 
 #ifdef COMM_PROBE_NCCL_H
 
-// As many parameters, each of the same size.
+// As many parameters, each of the same size. Types only: nothing here links with NCCL.
 template <class R, class... A, class S, class... B>
-constexpr bool alike(R (*)(A...), S (*)(B...)) {
+constexpr bool same_parameters(R (*)(A...), S (*)(B...)) {
   if constexpr (sizeof...(A) != sizeof...(B))
     return false;
   else
     return ((sizeof(A) == sizeof(B)) && ...);
 }
+template <class Ours, class Theirs>
+constexpr bool alike() {
+  return same_parameters(Ours{}, Theirs{});
+}
 
 TEST(NcclAbi, CallsHaveTheParametersOfTheHeader) {
-  const Calls calls;
-  EXPECT_TRUE(alike(calls.get_version, &ncclGetVersion));
-  EXPECT_TRUE(alike(calls.get_unique_id, &ncclGetUniqueId));
-  EXPECT_TRUE(alike(calls.init_rank, &ncclCommInitRank));
-  EXPECT_TRUE(alike(calls.destroy, &ncclCommDestroy));
-  EXPECT_TRUE(alike(calls.abort, &ncclCommAbort));
-  EXPECT_TRUE(alike(calls.error_string, &ncclGetErrorString));
-  EXPECT_TRUE(alike(calls.last_error, &ncclGetLastError));
-  EXPECT_TRUE(alike(calls.async_error, &ncclCommGetAsyncError));
-  EXPECT_TRUE(alike(calls.all_reduce, &ncclAllReduce));
-  EXPECT_TRUE(alike(calls.broadcast, &ncclBroadcast));
-  EXPECT_TRUE(alike(calls.reduce, &ncclReduce));
-  EXPECT_TRUE(alike(calls.all_gather, &ncclAllGather));
-  EXPECT_TRUE(alike(calls.reduce_scatter, &ncclReduceScatter));
-  EXPECT_TRUE(alike(calls.send, &ncclSend));
-  EXPECT_TRUE(alike(calls.recv, &ncclRecv));
-  EXPECT_TRUE(alike(calls.mem_alloc, &ncclMemAlloc));
-  EXPECT_TRUE(alike(calls.register_buffer, &ncclCommRegister));
+  [[maybe_unused]] const Calls calls;
+  EXPECT_TRUE((alike<decltype(calls.get_version), decltype(&ncclGetVersion)>()));
+  EXPECT_TRUE((alike<decltype(calls.get_unique_id), decltype(&ncclGetUniqueId)>()));
+  EXPECT_TRUE((alike<decltype(calls.init_rank), decltype(&ncclCommInitRank)>()));
+  EXPECT_TRUE((alike<decltype(calls.destroy), decltype(&ncclCommDestroy)>()));
+  EXPECT_TRUE((alike<decltype(calls.abort), decltype(&ncclCommAbort)>()));
+  EXPECT_TRUE((alike<decltype(calls.error_string), decltype(&ncclGetErrorString)>()));
+  EXPECT_TRUE((alike<decltype(calls.last_error), decltype(&ncclGetLastError)>()));
+  EXPECT_TRUE((alike<decltype(calls.async_error), decltype(&ncclCommGetAsyncError)>()));
+  EXPECT_TRUE((alike<decltype(calls.all_reduce), decltype(&ncclAllReduce)>()));
+  EXPECT_TRUE((alike<decltype(calls.broadcast), decltype(&ncclBroadcast)>()));
+  EXPECT_TRUE((alike<decltype(calls.reduce), decltype(&ncclReduce)>()));
+  EXPECT_TRUE((alike<decltype(calls.all_gather), decltype(&ncclAllGather)>()));
+  EXPECT_TRUE((alike<decltype(calls.reduce_scatter), decltype(&ncclReduceScatter)>()));
+  EXPECT_TRUE((alike<decltype(calls.send), decltype(&ncclSend)>()));
+  EXPECT_TRUE((alike<decltype(calls.recv), decltype(&ncclRecv)>()));
+  EXPECT_TRUE((alike<decltype(calls.mem_alloc), decltype(&ncclMemAlloc)>()));
+  EXPECT_TRUE((alike<decltype(calls.register_buffer), decltype(&ncclCommRegister)>()));
 #if NCCL_VERSION_CODE >= 22703
-  EXPECT_TRUE(alike(calls.register_window, &ncclCommWindowRegister));
+  EXPECT_TRUE((alike<decltype(calls.register_window), decltype(&ncclCommWindowRegister)>()));
   EXPECT_EQ(kWindowSymmetric, NCCL_WIN_COLL_SYMMETRIC);
 #endif
 #if NCCL_VERSION_CODE >= 22803
-  EXPECT_TRUE(alike(calls.all_to_all, &ncclAlltoAll));
+  EXPECT_TRUE((alike<decltype(calls.all_to_all), decltype(&ncclAlltoAll)>()));
 #endif
 }
 

@@ -151,6 +151,18 @@ TEST(NcclEngine, ARankThatHangsEndsTheRunInTime) {
               HasSubstr("did not end within 1 s"));
 }
 
+// Rank 1 hangs; its process drives rank 0 as well, and nobody can tell them apart.
+TEST(NcclEngine, OfAProcessWithSeveralRanksNoneIsNamedForAHang) {
+  const BinaryRun run = bench(
+      {"all_reduce", "-t", "2", "-g", "1", "-b", "1K", "-e", "4K", "--timeout", "1s", "--json"},
+      {{"FAKE_NCCL_FAULT", "hang:1:4"}, {"FAKE_CUDA_DEVICES", "2"}});
+  EXPECT_EQ(run.status, 1) << run;
+  const json finding = json::parse(run.out)["findings"][0];
+  EXPECT_EQ(finding["id"], "bench.no-progress");
+  EXPECT_TRUE(finding["ranks"].empty()) << finding;
+  EXPECT_EQ(finding["confidence"], "likely");
+}
+
 TEST(NcclEngine, ARefusalOfNcclIsItsOwnWords) {
   const BinaryRun run =
       bench({"all_reduce", "--one-gpu-ranks", "2"}, {{"FAKE_NCCL_FAULT", "refuse:1:0"}});

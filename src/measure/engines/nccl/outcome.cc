@@ -121,11 +121,16 @@ RankDeath death_of(const Start& start, const local::Ended& ended) {
     death.rank = *first;
     death.timed_out = note.ending.load() == Ending::kHung;
     death.sentence = death.timed_out ? hung_sentence(start, note) : note.text;
-    if (const auto late = behind(start.board); death.timed_out && late.size() == 1)
-      death.rank = late.front();
+    // A process with several ranks, or several that are equally far: which rank it is is not known.
+    if (death.timed_out) {
+      const auto late = behind(start.board);
+      death.rank = late.size() == 1 && start.layout.ranks_of_process() == 1 ? late.front() : -1;
+    }
   }
   if (const auto at = static_cast<std::size_t>(death.rank); at < ended.processes.size())
     death.process = ended.processes[at];
+  else if (ended.processes.size() == 1)
+    death.process = ended.processes.front();
   return death;
 }
 
