@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "core/temporary_folder.h"
+
 namespace comm_probe::cli {
 namespace {
 
@@ -43,6 +45,7 @@ InterruptNotice::~InterruptNotice() {
 
 int end_interrupted(const std::string& command, int signal) {
   fmt::print(stderr, "comm-probe: {}: interrupted; all ranks were ended\n", command);
+  core::remove_temporary_folders();
   std::signal(signal, SIG_DFL);
   std::raise(signal);
   return 128 + signal;

@@ -27,4 +27,8 @@ class TemporaryFolder {
   int maker_;         // the process
 };
 
+// Those that live, of this process: for an end that runs no destructor (a signal that is raised
+// again).
+void remove_temporary_folders();
+
 }  // namespace comm_probe::core

@@ -26,6 +26,22 @@ TEST(TemporaryFolder, GoesWithTheLastThatHoldsIt) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+// As an interrupted command does before it ends by the signal, with its objects alive.
+TEST(TemporaryFolder, AllThatLiveAreRemovedAtOnceByTheirProcess) {
+  auto made = TemporaryFolder::make("comm-probe-test");
+  ASSERT_TRUE(made.ok()) << made.error().one_line();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    remove_temporary_folders();
+    ::_exit(std::filesystem::exists(made->path()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  remove_temporary_folders();
+  EXPECT_FALSE(std::filesystem::exists(made->path()));
+}
+
 TEST(TemporaryFolder, AForkedProcessLeavesIt) {
   auto made = TemporaryFolder::make("comm-probe-test");
   ASSERT_TRUE(made.ok()) << made.error().one_line();
