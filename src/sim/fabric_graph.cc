@@ -141,6 +141,11 @@ core::Result<bool> FabricGraph::wire_dragonfly() {
   const int local = shape_.local_links.value_or(ceil_div(2 * nics, group));
   if (auto done = add(local_, LinkKind::kLocal, switches_, group, rate * local); !done) return done;
   if (groups_ < 2) return true;
+  constexpr int kMostGroups = 4096;  // every pair of them has links
+  if (groups_ > kMostGroups)
+    return core::input_error(
+        fmt::format("the dragonfly has {} groups, expected at most {}", groups_, kMostGroups),
+        "put more switches in a group");
   global_ = shape_.global_links.value_or(ceil_div(group * nics, groups_ - 1));
   return add(far_, LinkKind::kGlobal, groups_ * groups_, global_, rate);
 }

@@ -67,7 +67,8 @@ struct Played {
 };
 
 // All rounds in step; what the links did is multiplied by how often a round comes.
-Played play_in_step(const FabricGraph& graph, const Job& job, const model::RoundSchedule& all) {
+Played play_in_step(const FabricGraph& graph, const Job& job, const JobSchedule& schedule) {
+  const model::RoundSchedule& all = *schedule.rounds;
   Played played{.model = FabricOutcome::Model::kRounds};
   Duration time;
   played.times.uses.resize(graph.links());
@@ -128,12 +129,11 @@ core::Result<Played> play_jobs(const FabricGraph& graph, std::span<const Job> jo
   }
   if (messages > kMostFlowMessages) {
     if (auto can = check_in_step(jobs[0], schedules[0], jobs.size()); !can) return can.error();
-    return play_in_step(graph, jobs[0], *schedules[0].rounds);
+    return play_in_step(graph, jobs[0], schedules[0]);
   }
   for (std::size_t job = 0; job < jobs.size(); ++job)
     for (const auto& part : schedules[job].parts) {
-      flows.push_back({part.get(), jobs[job].places, jobs[job].begins,
-                       model::crossing_of(jobs[job].algorithm) == model::Crossing::kAllRails});
+      flows.push_back({part.get(), jobs[job].places, jobs[job].begins, schedules[job].at_once});
       owner.push_back(job);
     }
   Played played;
@@ -362,7 +362,7 @@ const char* model_name(FabricOutcome::Model model) {
 }
 
 core::Result<FabricOutcome> play_on_fabric(const FabricWhatIf& what) {
-  if (const auto checked = check_changes(what.what); !checked) return checked.error();
+  if (const auto checked = check_what(what.what); !checked) return checked.error();
   if (!what.places.empty() && static_cast<int>(what.places.size()) != what.what.collective.ranks)
     return core::input_error(
         fmt::format("{} ranks stand on {} GPUs", what.what.collective.ranks, what.places.size()));

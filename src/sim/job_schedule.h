@@ -1,4 +1,6 @@
-// The schedule of one collective as flows: rounds where the algorithm has them, else trees.
+// The schedule of one collective as flows: rounds where the algorithm has them, else trees: chains,
+// the plain binary tree, and NCCL's two trees, over all ranks (double-tree) or over the nodes with
+// a chain in each (nccl-tree; nccl/node_tree.h).
 #pragma once
 
 #include <memory>
@@ -15,6 +17,7 @@ struct JobSchedule {
   std::vector<std::unique_ptr<model::FlowSchedule>> parts = {};
   const model::RoundSchedule* rounds = nullptr;  // where it is rounds
   double messages = 0;
+  bool at_once = false;  // what leaves a node takes all its NICs
 };
 
 // Chains and trees are cut into chunks. Refuses what has no flows.

@@ -48,17 +48,13 @@ core::Result<Clocks> played(const WhatIf& what, const Network& network, bool is_
   return clocks;
 }
 
-core::Result<bool> check(const WhatIf& what) {
+}  // namespace
+
+core::Result<bool> check_what(const WhatIf& what) {
   if (what.collective.ranks > kMostPlayedRanks)
     return core::input_error(fmt::format("{} ranks are more than the {} that are played",
                                          what.collective.ranks, kMostPlayedRanks),
                              "`calc` prices any number of ranks on links that are alike");
-  return check_changes(what);
-}
-
-}  // namespace
-
-core::Result<bool> check_changes(const WhatIf& what) {
   for (const model::SlowLink& link : what.slow) {
     if (auto found = check_rank(link.a, what, "--slow-link"); !found) return found;
     if (link.b != model::kAnyRank)
@@ -79,7 +75,7 @@ core::Result<bool> check_changes(const WhatIf& what) {
 core::Result<Outcome> play(const WhatIf& what) {
   const auto closed = model::price(what.collective, {what.algorithm}, what.fabric);
   if (!closed) return closed.error();
-  if (const auto checked = check(what); !checked) return checked.error();
+  if (const auto checked = check_what(what); !checked) return checked.error();
   const model::Crossing crossing = model::crossing_of(what.algorithm);
   const Network unlike(what.collective.ranks, what.fabric, crossing, what.slow);
   const Network alike(what.collective.ranks, what.fabric, crossing, {});

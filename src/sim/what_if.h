@@ -37,8 +37,9 @@ struct Outcome {
   Floors floors = {};
 };
 
-// Ranks that do not exist, links of a rank to itself, factors outside (0, 1].
-core::Result<bool> check_changes(const WhatIf& what);
+// Refuses more ranks than kMostPlayedRanks, changes of ranks that do not exist, links of a rank to
+// itself, factors outside (0, 1].
+core::Result<bool> check_what(const WhatIf& what);
 
 // Refuses ranks that do not exist, factors outside (0, 1], more ranks than kMostPlayedRanks, and
 // what play() and the closed form refuse.

@@ -169,6 +169,39 @@ TEST(Fabric, RoundsInStepAreTheFlows) {
   EXPECT_NEAR(outcome->outcome.time / outcome->outcome.closed_form.time(), 1, 1e-9);
 }
 
+// Both trees together use every port both ways: 2 S over it, as the closed form says, and what the
+// chunks need to fill the pipeline.
+TEST(Fabric, TwoTreesHaveFullBandwidth) {
+  for (const int ranks : {15, 16, 64}) {
+    FabricWhatIf what = one_gpu_nodes("nvlink", ranks, 1e9);
+    what.what.fabric = {.link = what.what.fabric.link};
+    what.what.collective.op = model::Op::kAllReduce;
+    what.what.algorithm = model::Algorithm::kDoubleTree;
+    const auto two = play_on_fabric(what);
+    ASSERT_TRUE(two) << two.error().one_line();
+    EXPECT_GE(two->outcome.time.in_ms(), 2 * 1e9 / 50e9 * 1e3 * (ranks - 1) / ranks) << ranks;
+    EXPECT_LE(two->outcome.time.in_ms(), 2 * 1e9 / 50e9 * 1e3 * 1.1) << ranks;
+    what.what.algorithm = model::Algorithm::kTree;
+    const auto one = play_on_fabric(what);
+    ASSERT_TRUE(one);
+    EXPECT_GT(one->outcome.time / two->outcome.time, 1.8);
+  }
+}
+
+// Between two nodes of 8 with a NIC each of 50 GB/s NCCL's trees send S each way; the chains inside
+// are faster.
+TEST(Fabric, NcclsTreesCrossOnce) {
+  FabricWhatIf what = one_gpu_nodes("fat-tree:nodes_per_leaf=2", 16, 1e9);
+  what.what.collective.op = model::Op::kAllReduce;
+  what.what.algorithm = model::Algorithm::kNcclTree;
+  what.what.fabric.link.beta = Bandwidth::from_GBps(400);
+  what.what.fabric.ranks_per_node = 8;
+  const auto trees = play_on_fabric(what);
+  ASSERT_TRUE(trees) << trees.error().one_line();
+  EXPECT_GE(trees->outcome.time.in_ms(), 1e9 / 50e9 * 1e3);
+  EXPECT_LE(trees->outcome.time.in_ms(), 1e9 / 50e9 * 1e3 * 1.1);
+}
+
 TEST(FabricFile, IsReadWithItsLinks) {
   const auto shape = read_fabric("f.toml", R"(
 kind = "rail-optimised"

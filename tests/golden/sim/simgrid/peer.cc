@@ -39,9 +39,7 @@ class Rank {
 
   void work() {
     const int n = job_.ranks;
-    // messages come in before their receiver asks for them
-    for (int from = 0; from < n; ++from)
-      if (from != rank_) mailbox(from, rank_)->set_receiver(s4u::Actor::self());
+    for (const int from : senders()) mailbox(from, rank_)->set_receiver(s4u::Actor::self());
     const double share = job_.bytes / n;
     if (job_.algorithm == "ring")
       for (int round = 0; round < 2 * (n - 1); ++round)
@@ -60,6 +58,15 @@ class Rank {
     const auto received = mailbox(from, rank_)->get_async(&data);
     sent->wait();
     received->wait();
+  }
+  // Whose messages come in before they are asked for.
+  std::vector<int> senders() const {
+    const int n = job_.ranks;
+    if (job_.algorithm == "ring") return {(rank_ + n - 1) % n};
+    std::vector<int> all;
+    for (int rank = 0; rank < n; ++rank)
+      if (rank != rank_) all.push_back(rank);
+    return all;
   }
   // Up when all children have sent, then down.
   void tree() {
