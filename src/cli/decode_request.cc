@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "catalog/machine_figures.h"
 #include "cli/nccl_job.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
@@ -79,9 +80,11 @@ Backend backend_of(SmallKernel kernel) {
 }
 
 // Whether the hardware can run it, whatever the settings say.
-bool can_run(SmallKernel kernel, const serving::ServingJob& job) {
+bool can_run(SmallKernel kernel, const DecodeQuestion& question) {
   constexpr int kMostOfCustom = 8, kLeastOfNcclSymm = 4;
-  if (job.ranks < 2 || job.nodes > 1 || job.is_amd) return false;
+  const serving::ServingJob& job = question.job;
+  if (job.ranks < 2 || job.is_amd) return false;
+  if (job.nodes > 1 && (kernel != SmallKernel::kNcclSymm || !question.one_domain)) return false;
   const bool in_symm_table = serving::symm_mem_limit(job.sm, job.ranks).has_value();
   switch (kernel) {
     case SmallKernel::kOneShot:
@@ -109,19 +112,22 @@ DecodeWay way_of(SmallKernel kernel, const DecodeQuestion& question) {
           .read = time.read,
           .start = time.start,
           .bandwidth = time.bandwidth,
-          .source = std::string(constants.source)};
+          .source = std::string(constants.source),
+          .error_share = constants.error_share,
+          .is_clock = constants.error_share > 0 && job.fully_linked};
 }
 
-DecodeWay nccl_way_of(const model::Ledger& ledger, bool in_graph) {
+DecodeWay nccl_way_of(const model::Ledger& ledger, const DecodeQuestion& question) {
   const auto algorithm = nccl::algorithm_of(ledger.algorithm);
   return {.name = fmt::format("NCCL {} {}", algorithm ? table_name(*algorithm) : "",
                               table_name(nccl::protocol_of(ledger.protocol))),
           .backend = Backend::kPyNccl,
           .steps = ledger.steps,
           .read = ledger.bytes_per_rank,
-          .start = ledger.latency() + model::nccl_launch(in_graph),
+          .start = ledger.latency() + model::nccl_launch(question.in_graph),
           .bandwidth = ledger.bandwidth(),
-          .source = ledger.source};
+          .source = ledger.source,
+          .error_share = model::nccl_error_share(question.job.sm)};
 }
 
 std::string machine_text(const catalog::Machine& machine, const serving::ServingJob& job) {
@@ -152,11 +158,27 @@ const DecodeWay* DecodeQuestion::taken_way() const {
   return nullptr;
 }
 
-const DecodeWay* DecodeQuestion::fastest_way() const {
-  const auto found =
-      std::min_element(ways.begin(), ways.end(),
-                       [](const DecodeWay& a, const DecodeWay& b) { return a.time() < b.time(); });
-  return found == ways.end() ? nullptr : &*found;
+// NCCL can always be had; another backend only where its own tests let this call pass, and with the
+// kernel that they choose.
+bool would_take(const DecodeQuestion& question, const DecodeWay& way) {
+  if (way.backend == Backend::kPyNccl) return way.is_best_of_nccl;
+  for (const serving::BackendAnswer& answer : question.switched_on)
+    if (answer.backend == way.backend)
+      return answer.takes && (!answer.kernel || way.name == small_kernel_name(*answer.kernel));
+  return false;
+}
+
+const DecodeWay* DecodeQuestion::faster_way() const {
+  const DecodeWay* taken = taken_way();
+  if (taken == nullptr || !taken->is_clock) return nullptr;
+  const DecodeWay* best = nullptr;
+  for (const DecodeWay& way : ways) {
+    if (&way == taken || way.backend == taken->backend || !way.is_clock) continue;
+    const core::Duration error = way.time() * way.error_share + taken->time() * taken->error_share;
+    if (way.time() + error >= taken->time() || !would_take(*this, way)) continue;
+    if (best == nullptr || way.time() < best->time()) best = &way;
+  }
+  return best;
 }
 
 void DecodeRequest::add_to(CLI::App& app) {
@@ -169,8 +191,9 @@ void DecodeRequest::add_to(CLI::App& app) {
   app.add_option("--pp", pp_, "pipeline stages, each of --tp ranks")
       ->capture_default_str()
       ->type_name("N");
-  app.add_option("--calls-per-layer", calls_per_layer_, "all_reduce calls of one layer")
-      ->capture_default_str();
+  calls_option_ =
+      app.add_option("--calls-per-layer", calls_per_layer_, "all_reduce calls of one layer")
+          ->capture_default_str();
   machine_option_ = app.add_option("--machine", machine_, "a machine of the catalog")
                         ->capture_default_str()
                         ->type_name("NAME");
@@ -212,6 +235,7 @@ core::Result<bool> DecodeRequest::take_model(DecodeQuestion& question) {
   // every layer ends in an all_reduce, whatever it caches
   question.shape.layers += choice->other_layers;
   question.shape_basis = choice->basis;
+  if (calls_option_->count() == 0) calls_per_layer_ = choice->calls_per_layer;
   if (choice->input) question.inputs.push_back(*choice->input);
   return true;
 }
@@ -225,8 +249,9 @@ core::Result<bool> DecodeRequest::take_message(DecodeQuestion& question) {
     return fits.error();
   if (tp_ == 1) return input_error("--tp 1 has no all_reduce", "expected 2 or more");
   constexpr int kMostCalls = 100;
-  if (auto fits = check("--calls-per-layer", calls_per_layer_, kMostCalls, ""); !fits)
-    return fits.error();
+  if (calls_per_layer_ < 1 || calls_per_layer_ > kMostCalls)
+    return input_error(
+        fmt::format("--calls-per-layer {} is outside 1 to {}", calls_per_layer_, kMostCalls));
   const auto type = type_of(type_);
   if (!type) return type.error();
   question.batch = batch_;
@@ -259,7 +284,8 @@ core::Result<bool> DecodeRequest::take_settings(DecodeQuestion& question) {
     if (!name.starts_with("NCCL_"))
       return input_error(fmt::format("--env: {} decides nothing here", name),
                          "known: VLLM_ALLREDUCE_USE_SYMM_MEM, VLLM_USE_NCCL_SYMM_MEM, "
-                         "VLLM_ALLREDUCE_USE_FLASHINFER, VLLM_BATCH_INVARIANT, NCCL_*");
+                         "VLLM_ALLREDUCE_USE_FLASHINFER, VLLM_BATCH_INVARIANT, "
+                         "VLLM_ROCM_QUICK_REDUCE_QUANTIZATION, NCCL_*");
     nccl_settings_[name] = value;
   }
   question.job.settings.custom = !no_custom_;
@@ -271,21 +297,22 @@ core::Result<bool> DecodeRequest::take_nccl(const catalog::Machine& machine,
   const auto tuning =
       nccl::tune_catalog_job(machine, {question.job.ranks, question.job.nodes, nccl_settings_});
   if (!tuning) {
-    question.caveats.push_back(core::make_caveat("calc.nccl-not-priced", tuning.error().message,
+    question.nccl_refusal = tuning.error().message;
+    question.caveats.push_back(core::make_caveat("calc.nccl-not-priced", question.nccl_refusal,
                                                  "NCCL's own time is not known", true));
     return true;
   }
   const model::Collective call = {model::Op::kAllReduce, question.job.ranks, question.job.bytes};
   const auto best = nccl::price(call, *tuning);
   if (!best) return best.error();
-  question.ways.push_back(nccl_way_of(*best, question.in_graph));
+  question.ways.push_back(nccl_way_of(*best, question));
   question.ways.back().is_best_of_nccl = true;
   for (const nccl::Algorithm algorithm : nccl::kAllAlgorithms)
     for (const nccl::Protocol protocol : nccl::kAllProtocols) {
       const auto other = nccl::price(call, *tuning, {algorithm, protocol});
       if (!other) continue;
       if (other->algorithm == best->algorithm && other->protocol == best->protocol) continue;
-      question.ways.push_back(nccl_way_of(*other, question.in_graph));
+      question.ways.push_back(nccl_way_of(*other, question));
     }
   return true;
 }
@@ -302,13 +329,20 @@ core::Result<bool> DecodeRequest::take_machine(DecodeQuestion& question) {
   job.nodes = (job.ranks + machine.gpus - 1) / machine.gpus;
   job.fully_linked = fully_linked(machine, std::min(job.ranks, machine.gpus));
   job.has_multicast = model::can_reduce_in_switch(machine);
+  question.one_domain = job.nodes <= catalog::trays_of_domain(machine);
   const auto fabric = model::fabric_of(machine, {job.ranks, job.nodes}, model::Protocol::kSimple);
   if (!fabric) return fabric.error();
   question.link = fabric->all_peers.value_or(fabric->link.beta);
   question.machine = machine.name;
   question.machine_text = machine_text(machine, job);
   for (const model::KernelModel& kernel : model::small_kernels())
-    if (can_run(kernel.kernel, job)) question.ways.push_back(way_of(kernel.kernel, question));
+    if (can_run(kernel.kernel, question)) question.ways.push_back(way_of(kernel.kernel, question));
+  if (job.ranks == 2 && !job.fully_linked && !job.is_amd)
+    question.caveats.push_back(core::make_caveat(
+        "calc.pcie-kernel", "the custom kernel over PCIe: its constants are those of NVLink",
+        "its time and what it saves are not known; users found NCCL faster above 64 KiB, and with "
+        "an IOMMU or ACS its writes hang or are lost (comm-probe topo check)",
+        true));
   if (machine_option_->count() == 0)
     question.caveats.push_back(core::make_caveat("calc.machine-assumed", "no --machine was given",
                                                  "this is " + machine.name, false));
@@ -325,6 +359,8 @@ core::Result<bool> DecodeRequest::take_measured(DecodeQuestion& question) const 
                          "expected one like CUSTOM=9.8us or PYNCCL=30us");
     const auto time = core::parse_duration(word.substr(equals + 1));
     if (!time) return time.error();
+    if (*time <= core::Duration())
+      return input_error(fmt::format("--measured: {} is no time", word), "expected more than 0");
     for (DecodeWay& way : question.ways)
       if (way.backend == backend) way.is_best_of_nccl = false;
     DecodeWay way{.name = "measured", .backend = backend, .start = *time};
@@ -344,11 +380,21 @@ core::Result<DecodeQuestion> DecodeRequest::question() {
   if (const auto taken = take_machine(question); !taken) return taken.error();
   if (const auto taken = take_measured(question); !taken) return taken.error();
   question.answers = serving::backends_of(question.job, question.order);
+  serving::ServingJob all_on = question.job;
+  all_on.settings.custom = all_on.settings.symm_mem = true;
+  question.switched_on = serving::backends_of(all_on, question.order);
   question.sglang = serving::sglang_v2(question.job, question.in_graph);
   question.sglang_legacy = serving::sglang_legacy(question.job);
   question.flashinfer = serving::flashinfer_choice(question.job, question.batch);
   if (const auto file = catalog_.input()) question.inputs.push_back(*file);
-  if (!question.order.is_exact)
+  if (question.order.is_older)
+    question.caveats.push_back(core::make_caveat(
+        "calc.vllm-order-assumed",
+        fmt::format("backends, limits and order of vLLM {}, which is older than what was read",
+                    question.vllm),
+        "those of 0.23 stand in their place; an older release has fewer backends and tables",
+        true));
+  else if (!question.order.is_exact)
     question.caveats.push_back(core::make_caveat(
         "calc.vllm-order-assumed",
         fmt::format("the order of backends of vLLM {} ({})", question.vllm, question.order.name),

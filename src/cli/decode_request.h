@@ -28,6 +28,8 @@ struct DecodeWay {
   core::Basis basis = core::Basis::kComputed;
   std::string source = {};
   bool is_best_of_nccl = false;
+  double error_share = 0;  // of the model, against published times
+  bool is_clock = true;    // false: a model for choosing, or never seen on such links
 
   core::Duration time() const { return start + bandwidth; }
 };
@@ -48,6 +50,9 @@ struct DecodeQuestion {
   serving::ServingJob job = {};
   serving::VllmOrder order = {};
   std::vector<serving::BackendAnswer> answers = {};
+  std::vector<serving::BackendAnswer> switched_on = {};  // with every backend of the engine on
+  bool one_domain = true;                                // all ranks in one NVLink domain
+  std::string nccl_refusal = {};                         // why NCCL is not priced; empty: it is
   serving::SglangAnswer sglang = {};
   serving::SglangAnswer sglang_legacy = {};
   serving::FlashInferChoice flashinfer = {};
@@ -60,8 +65,9 @@ struct DecodeQuestion {
   // The time of what is taken, and of NCCL; null where it is not known.
   const DecodeWay* taken_way() const;
   const DecodeWay* nccl_way() const;
-  // The fastest way that this hardware allows, whatever the settings.
-  const DecodeWay* fastest_way() const;
+  // The fastest other way that vLLM would take with other settings, where the models are sure that
+  // it is faster; null where there is none.
+  const DecodeWay* faster_way() const;
 };
 
 class DecodeRequest {
@@ -83,6 +89,7 @@ class DecodeRequest {
   int tp_ = 0;
   int pp_ = 1;
   int calls_per_layer_ = 2;
+  CLI::Option* calls_option_ = nullptr;
   std::string machine_ = "dgx-h100";
   std::string vllm_ = "0.23";
   std::vector<std::string> env_ = {};

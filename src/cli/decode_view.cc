@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/model_shapes_view.h"
 #include "core/units.h"
@@ -22,19 +23,23 @@ using core::json_number;
 using serving::Backend;
 using serving::BackendAnswer;
 
-// What the choice saves against NCCL; nothing where one of the times is not known.
+// What the choice saves against NCCL, by two models that may both be off; nothing where one of the
+// times is not known.
 struct Saving {
   core::Duration per_call = {};
   core::Duration per_step = {};
-  core::Duration per_token = {};  // of the GPUs' time
+  core::Duration per_token = {};  // of the batch
+  core::Duration error = {};      // per call
+  bool is_certain() const { return std::abs(per_call.in_us()) > error.in_us(); }
 };
 std::optional<Saving> saving_of(const DecodeQuestion& question) {
   const DecodeWay* taken = question.taken_way();
   const DecodeWay* nccl = question.nccl_way();
-  if (taken == nullptr || nccl == nullptr) return std::nullopt;
+  if (taken == nullptr || nccl == nullptr || !taken->is_clock) return std::nullopt;
   const core::Duration call = nccl->time() - taken->time();
   const core::Duration step = call * question.step.calls();
-  return Saving{call, step, step / question.batch};
+  return Saving{call, step, step / question.batch,
+                nccl->time() * nccl->error_share + taken->time() * taken->error_share};
 }
 
 diagnose::OwnPrimitive own_primitive(const DecodeQuestion& question) {
@@ -43,13 +48,15 @@ diagnose::OwnPrimitive own_primitive(const DecodeQuestion& question) {
   given.bytes = job.bytes;
   given.read = job.bytes * (job.ranks - 1);
   given.link = question.link;
-  given.is_reachable = job.nodes == 1 && job.fully_linked;
+  given.is_reachable =
+      (job.nodes == 1 || question.one_domain) && (job.fully_linked || job.ranks == 2);
+  given.over = job.is_amd ? "the links between the GPUs" : job.fully_linked ? "NVLink" : "PCIe";
   given.has_fixed_addresses = question.in_graph;
   given.calls_per_step = question.step.calls();
   given.must_survive = question.must_survive;
   if (const BackendAnswer* taken = question.taken(); taken && taken->backend != Backend::kPyNccl)
     given.taken = backend_name(taken->backend);
-  if (const DecodeWay* way = question.taken_way()) given.time = way->time();
+  if (const DecodeWay* way = question.taken_way(); way && way->is_clock) given.time = way->time();
   return judge_own_primitive(given);
 }
 
@@ -62,6 +69,8 @@ Json way_json(const DecodeWay& way) {
           {"bandwidth_us", json_number(way.bandwidth.in_us())},
           {"time_us", json_number(way.time().in_us())},
           {"ledger", way.start >= way.bandwidth ? "latency" : "bandwidth"},
+          {"is_clock", way.is_clock},
+          {"error_share", way.is_clock ? json_number(way.error_share) : Json()},
           {"basis", basis_name(way.basis)},
           {"source", way.source}};
 }
@@ -77,7 +86,7 @@ Json answer_json(const BackendAnswer& answer) {
 Json own_json(const diagnose::OwnPrimitive& own) {
   Json json = {{"worth", own.is_worth},
                {"reason", own.reason},
-               {"left_us_per_call", json_number(own.left.in_us())},
+               {"left_us_per_call", own.left ? json_number(own.left->in_us()) : Json()},
                {"conditions", Json::array()}};
   for (const diagnose::Condition& condition : own.conditions)
     json["conditions"].push_back(
@@ -90,7 +99,10 @@ Json saving_json(const DecodeQuestion& question) {
   if (!saving) return {};
   Json json = {{"per_call_us", json_number(saving->per_call.in_us())},
                {"per_step_us", json_number(saving->per_step.in_us())},
-               {"per_token_us", json_number(saving->per_token.in_us())}};
+               {"per_token_us", json_number(saving->per_token.in_us())},
+               {"error_us_per_call", json_number(saving->error.in_us())},
+               {"is_certain", saving->is_certain()},
+               {"error_source", model::kErrorSource}};
   if (question.decode_step)
     json["share_of_decode_step"] = json_number(saving->per_step / *question.decode_step);
   return json;
@@ -103,7 +115,7 @@ Json vllm_json(const DecodeQuestion& question) {
                {"backends", Json::array()}};
   for (const BackendAnswer& answer : question.answers)
     json["backends"].push_back(answer_json(answer));
-  json["start_up_line"] = start_up_line(question.answers);
+  json["start_up_line"] = question.order.is_older ? Json() : Json(start_up_line(question.answers));
   return json;
 }
 
@@ -223,16 +235,18 @@ core::Table ways_table(const DecodeQuestion& question, bool all) {
   std::vector<const DecodeWay*> ways;
   for (const DecodeWay& way : question.ways)
     if (all || !is_nccl(way) || way.is_best_of_nccl) ways.push_back(&way);
-  std::stable_sort(ways.begin(), ways.end(),
-                   [](const auto* a, const auto* b) { return a->time() < b->time(); });
+  std::stable_sort(ways.begin(), ways.end(), [](const auto* a, const auto* b) {
+    return std::pair(!a->is_clock, a->time()) < std::pair(!b->is_clock, b->time());
+  });
   for (const DecodeWay* way : ways) {
     const bool measured = way->basis == core::Basis::kMeasured;
-    table.rows.push_back(
-        {way->name, way->backend ? backend_name(*way->backend) : "-",
-         measured ? "-" : format_number(way->steps), measured ? "-" : format_bytes(way->read),
-         measured ? "-" : format_duration(way->start),
-         measured ? "-" : format_duration(way->bandwidth), format_duration(way->time()),
-         way == question.taken_way() ? "<- taken" : ""});
+    table.rows.push_back({way->name, way->backend ? backend_name(*way->backend) : "-",
+                          measured ? "-" : format_number(way->steps),
+                          measured ? "-" : format_bytes(way->read),
+                          measured ? "-" : format_duration(way->start),
+                          measured ? "-" : format_duration(way->bandwidth),
+                          way->is_clock ? format_duration(way->time()) : "not known",
+                          way == question.taken_way() ? "<- taken" : ""});
   }
   return table;
 }
@@ -261,6 +275,18 @@ core::KeyValues backend_rows(const DecodeQuestion& question) {
   for (const BackendAnswer& answer : question.answers)
     rows.rows.emplace_back(backend_name(answer.backend), answer_text(answer, taken));
   return rows;
+}
+
+// An older release is not what was read: its own lines and limits are not shown as if they were.
+std::string order_text(const DecodeQuestion& question) {
+  const std::string rule = fmt::format("first come, first served ({})", question.order.source);
+  if (!question.order.is_older) return fmt::format("vLLM {}: {}", question.vllm, rule);
+  return fmt::format("vLLM 0.23, since {} was not read: {}", question.vllm, rule);
+}
+
+std::string start_up_text(const DecodeQuestion& question) {
+  if (!question.order.is_older) return "Its log should say: " + start_up_line(question.answers);
+  return fmt::format("What the log of vLLM {} says at its start is not known here.", question.vllm);
 }
 
 std::string sglang_text(const serving::SglangAnswer& answer) {
@@ -308,34 +334,65 @@ core::KeyValues other_engine_rows(const DecodeQuestion& question) {
   return rows;
 }
 
+// How vLLM gives the call to it.
+const char* how_to_take(Backend backend) {
+  switch (backend) {
+    case Backend::kPyNccl:
+      return "--disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=0";
+    case Backend::kSymmMem:
+      return "--disable-custom-all-reduce";
+    case Backend::kCustom:
+      return "without --disable-custom-all-reduce";
+    default:
+      return "by its own switch";
+  }
+}
+
+std::string saving_text(const DecodeQuestion& question, const Saving& saving) {
+  if (!saving.is_certain())
+    return fmt::format(
+        "not known: the two models differ by {} per call and may be off by {} (read: "
+        "{})",
+        format_duration(core::Duration::from_us(std::abs(saving.per_call.in_us()))),
+        format_duration(saving.error), model::kErrorSource);
+  if (saving.per_call < core::Duration())
+    return fmt::format("NCCL would be faster: {} per call, {} per step",
+                       format_duration(-1 * saving.per_call),
+                       format_duration(-1 * saving.per_step));
+  std::string text = fmt::format("{} per call, {} per step, {} per token of the batch",
+                                 format_duration(saving.per_call), format_duration(saving.per_step),
+                                 format_duration(saving.per_token));
+  if (question.decode_step && saving.per_step > *question.decode_step)
+    text += fmt::format("; more than a whole step of {}: not the step of these calls",
+                        format_duration(*question.decode_step));
+  else if (question.decode_step)
+    text +=
+        fmt::format("; {} of a step of {}", format_percent(saving.per_step / *question.decode_step),
+                    format_duration(*question.decode_step));
+  if (saving.error > core::Duration())
+    text += fmt::format("; the models may be off by {} per call (read: {})",
+                        format_duration(saving.error), model::kErrorSource);
+  return text;
+}
+
 core::KeyValues saving_rows(const DecodeQuestion& question) {
   core::KeyValues rows;
   const auto saving = saving_of(question);
   const BackendAnswer* taken = question.taken();
-  if (taken != nullptr && taken->backend == Backend::kPyNccl) {
+  if (taken != nullptr && taken->backend == Backend::kPyNccl)
     rows.rows.emplace_back("against NCCL", "nothing: NCCL takes the call");
-  } else if (saving) {
-    rows.rows.emplace_back(
-        "against NCCL",
-        fmt::format("{} per call, {} per step, {} of GPU time per token{}",
-                    format_duration(saving->per_call), format_duration(saving->per_step),
-                    format_duration(saving->per_token),
-                    question.decode_step
-                        ? fmt::format("; {} of a step of {}",
-                                      format_percent(saving->per_step / *question.decode_step),
-                                      format_duration(*question.decode_step))
-                        : ""));
-  } else {
+  else if (saving)
+    rows.rows.emplace_back("against NCCL", saving_text(question, *saving));
+  else
     rows.rows.emplace_back("against NCCL", "not known: a time is missing (give --measured)");
-  }
-  const DecodeWay* way = question.taken_way();
-  const DecodeWay* best = question.fastest_way();
-  if (way != nullptr && best != nullptr && best->time() < way->time() && best != way)
+  if (const DecodeWay* way = question.faster_way())
     rows.rows.emplace_back(
         "faster here",
-        fmt::format("{} ({}): {} per step less by its model; measure before you switch", best->name,
-                    backend_name(*best->backend),
-                    format_duration((way->time() - best->time()) * question.step.calls())));
+        fmt::format(
+            "{} ({}): {} per step less by its model ({}); measure before you switch", way->name,
+            backend_name(*way->backend),
+            format_duration((question.taken_way()->time() - way->time()) * question.step.calls()),
+            how_to_take(*way->backend)));
   return rows;
 }
 
@@ -364,13 +421,19 @@ std::string sentence(const DecodeQuestion& question) {
       fmt::format("{} of decode on TP {}, {} calls a step: ", format_bytes(question.job.bytes),
                   question.job.ranks, question.step.calls());
   if (taken == nullptr) return text + "no backend takes it";
+  if (question.order.is_older) text += "by vLLM 0.23 ";
   text += backend_name(taken->backend);
-  if (way == nullptr) return text + " takes it; its time is not known here";
+  if (way == nullptr || !way->is_clock) return text + " takes it; its time is not known here";
   text +=
       fmt::format(" ({}) takes it, {} a call, {} a step", way->name, format_duration(way->time()),
                   format_duration(way->time() * question.step.calls()));
+  if (!question.nccl_refusal.empty())
+    return text + fmt::format("; NCCL is not priced: {}", question.nccl_refusal);
   const auto saving = saving_of(question);
   if (!saving || taken->backend == Backend::kPyNccl) return text;
+  if (!saving->is_certain()) return text + "; whether NCCL would be faster the models cannot tell";
+  if (saving->per_call < core::Duration())
+    return text + fmt::format("; NCCL would be {} faster", format_duration(-1 * saving->per_step));
   return text + fmt::format("; NCCL would take {} more", format_duration(saving->per_step));
 }
 
@@ -387,10 +450,9 @@ core::Document decode_document(const DecodeQuestion& question) {
                                              "for measured ones; -v names the sources)",
                                              question.in_graph ? "in" : "outside")},
                    ways_block(question, false),
-                   core::Heading{fmt::format("vLLM {}: first come, first served ({})",
-                                             question.vllm, question.order.source)},
+                   core::Heading{order_text(question)},
                    backend_rows(question),
-                   core::Paragraph{"Its log should say: " + start_up_line(question.answers)},
+                   core::Paragraph{start_up_text(question)},
                    core::Heading{"Other engines (their times are not modelled here)"},
                    other_engine_rows(question),
                    core::Heading{"What the choice saves"},

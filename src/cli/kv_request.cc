@@ -52,12 +52,30 @@ core::Result<KvType> kv_type_from_name(const std::string& name) {
   return input_error(core::unknown_word("data type", name, known));
 }
 
+std::string format_cache(core::Bytes bytes) {
+  for (const auto& [unit, name] :
+       {std::pair{core::Bytes::of(1073741824), "GiB"}, std::pair{core::Bytes::of(1048576), "MiB"},
+        std::pair{core::Bytes::of(1024), "KiB"}})
+    if (bytes >= unit) return fmt::format("{} {}", core::format_number(bytes / unit), name);
+  return core::format_bytes(bytes);
+}
+
 std::uint64_t KvQuestion::descriptors() const {
   return model::kv_descriptors(model::kv_stage(cache, pp), tokens, move, merge);
 }
 
 model::KvTime KvQuestion::time() const {
   return model::kv_time({on_stage() * move.busiest(), descriptors(), rate.value});
+}
+
+model::KvPrompt KvQuestion::prompt() const {
+  return {[stage = model::kv_stage(cache, pp), move = move, merge = merge,
+           rate = rate.value](std::uint64_t length) {
+            return model::kv_time({model::kv_bytes(stage, length) * move.busiest(),
+                                   model::kv_descriptors(stage, length, move, merge), rate})
+                .total();
+          },
+          cache.block};
 }
 
 void KvRequest::add_to(CLI::App& app) {
@@ -112,19 +130,30 @@ core::Result<catalog::ModelShape> KvRequest::typed_shape() const {
   return shape;
 }
 
+// A cache is usually kept in the type of the weights, in 16 bit where those are float32.
+void KvRequest::take_type(const std::string& weights, KvQuestion& question) {
+  const auto type = kv_type_from_name(weights);
+  if (!type) return;
+  type_ = *type == KvType::kFp32 ? "bf16" : weights;
+  if (*type == KvType::kFp32)
+    question.caveats.push_back(core::make_caveat(
+        "calc.kv-config-assumed", fmt::format("the weights are {}", weights),
+        "the cache is counted in 16 bit, as vLLM keeps it then; --dtype fp32 counts 4 B", false));
+}
+
 core::Result<bool> KvRequest::take_named(KvQuestion& question) {
   const auto choice = model_.choose(catalog_);
   if (!choice) return choice.error();
   question.basis = choice->basis;
   if (choice->input) question.inputs.push_back(*choice->input);
-  if (choice->other_layers > 0)
+  if (choice->state_layers > 0)
     question.caveats.push_back(
         core::make_caveat("calc.kv-state-layers",
                           fmt::format("{} layers of {} keep a state instead of a cache",
-                                      choice->other_layers, choice->shape.name),
+                                      choice->state_layers, choice->shape.name),
                           "their constant bytes per request are not counted", false));
-  // A cache is usually kept in the type of the weights.
-  if (type_.empty() && kv_type_from_name(choice->type)) type_ = choice->type;
+  question.notes = choice->notes;
+  if (type_.empty()) take_type(choice->type, question);
   return take_cache(choice->shape, question);
 }
 
@@ -193,20 +222,53 @@ core::Result<bool> KvRequest::take_times(KvQuestion& question) {
       return input_error(fmt::format("--prefill-rate {} is outside 0.001 to 1e9", prefill_rate_));
     question.prefill = {core::Duration::from_seconds(1 / prefill_rate_), Basis::kAssumed,
                         kTypedSource};
+    question.recompute = question.prefill;
     return true;
   }
   if (gpu_.empty() || question.cache.shape.active_millions == 0) return true;
   const auto gpu = (*catalog_.load())->gpu(gpu_);
   if (!gpu || (*gpu)->bf16_tflops == 0) return true;
-  question.prefill = {
-      model::prefill_per_token(question.cache.shape.active_millions * 1e6,
-                               (*gpu)->bf16_tflops * 1e12 * question.move.prefill_tp),
-      Basis::kComputed,
-      fmt::format("2 x {:.3g} G parameters at half of {} x {} TFLOPS, as {} is marketed",
-                  question.cache.shape.active_millions / 1e3, question.move.prefill_tp,
-                  (*gpu)->bf16_tflops, (*gpu)->name)};
+  const auto on = [&](int ranks) {
+    return core::Sourced<core::Duration>{
+        model::prefill_per_token(question.cache.shape.active_millions * 1e6,
+                                 (*gpu)->bf16_tflops * 1e12 * ranks),
+        Basis::kComputed,
+        fmt::format("2 x {:.3g} G parameters at half of {} x {} TFLOPS, as {} is marketed; "
+                    "attention, which "
+                    "long prompts add, is not counted",
+                    question.cache.shape.active_millions / 1e3, ranks, (*gpu)->bf16_tflops,
+                    (*gpu)->name)};
+  };
+  question.prefill = on(question.move.prefill_tp);
+  question.recompute = on(question.move.decode_tp);
   return true;
 }
+
+namespace {
+
+// The bytes at the other end of what a note leaves open.
+std::optional<core::Bytes> bytes_otherwise(const serving::ConfigNote& note,
+                                           const KvQuestion& question) {
+  model::KvCache cache = question.cache;
+  if (note.otherwise) cache.shape = *note.otherwise;
+  if (note.more_bytes == 0 && !note.otherwise) return std::nullopt;
+  const auto kept = static_cast<double>(model::kv_blocks(cache, question.tokens)) * cache.block;
+  return model::kv_bytes(cache, question.tokens) + core::Bytes::of(kept * note.more_bytes);
+}
+
+void say_notes(KvQuestion& question) {
+  for (const serving::ConfigNote& note : question.notes) {
+    const auto other = bytes_otherwise(note, question);
+    question.caveats.push_back(
+        core::make_caveat("calc.kv-config-assumed", note.text,
+                          other ? fmt::format("a request has {} here, {} if it is otherwise",
+                                              format_cache(question.bytes()), format_cache(*other))
+                                : "the bytes may be others",
+                          note.is_limit));
+  }
+}
+
+}  // namespace
 
 core::Result<KvQuestion> KvRequest::question() {
   KvQuestion question;
@@ -221,6 +283,7 @@ core::Result<KvQuestion> KvRequest::question() {
     return input_error(fmt::format("{} tokens of {} are {}, expected less than 1 PB", tokens_,
                                    question.cache.shape.name,
                                    core::format_bytes(question.bytes())));
+  say_notes(question);
   question.merge = merge_;
   if (pp_ < 1 || pp_ > question.cache.shape.layers)
     return input_error(fmt::format("--pp {} is outside 1 to the {} layers of {}", pp_,

@@ -17,6 +17,9 @@ namespace comm_probe::cli {
 // "bf16", "fp8_ds_mla"
 core::Result<model::KvType> kv_type_from_name(const std::string& name);
 
+// Caches are counted in binary units: 1.25 GiB, where 10^9 bytes would say 1.342 GB.
+std::string format_cache(core::Bytes bytes);
+
 struct KvQuestion {
   model::KvCache cache = {};
   std::string type_name = {};  // "bf16"
@@ -32,15 +35,20 @@ struct KvQuestion {
   std::string path = {};                     // "rdma-gdr"; empty: the NIC alone
   // Of one token; nothing where neither a rate nor a GPU is given.
   std::optional<core::Sourced<core::Duration>> prefill = {};
+  // The same on the GPUs of the decode side, which would compute the prompt again.
+  std::optional<core::Sourced<core::Duration>> recompute = {};
   core::Sourced<core::Duration> step = {};
   std::vector<core::InputRecord> inputs = {};
   std::vector<core::Caveat> caveats = {};
+  std::vector<serving::ConfigNote> notes = {};  // what the config.json leaves open
 
   core::Bytes bytes() const { return model::kv_bytes(cache, tokens); }
   // Of the fullest pipeline stage: what ranks hold and move is a share of it.
   core::Bytes on_stage() const { return model::kv_bytes(model::kv_stage(cache, pp), tokens); }
   std::uint64_t descriptors() const;
   model::KvTime time() const;
+  // Of prompts of any length.
+  model::KvPrompt prompt() const;
 };
 
 class KvRequest {
@@ -51,6 +59,7 @@ class KvRequest {
  private:
   core::Result<bool> take_model(KvQuestion& question);
   core::Result<bool> take_named(KvQuestion& question);
+  void take_type(const std::string& weights, KvQuestion& question);
   core::Result<catalog::ModelShape> typed_shape() const;
   core::Result<bool> take_cache(catalog::ModelShape shape, KvQuestion& question);
   core::Result<bool> take_path(KvQuestion& question);

@@ -19,15 +19,6 @@ using core::Json;
 using core::json_bytes;
 using core::json_number;
 
-// Caches are counted in binary units: 1.25 GiB, where 10^9 bytes would say 1.342 GB.
-std::string cache_bytes(Bytes bytes) {
-  for (const auto& [unit, name] :
-       {std::pair{core::Bytes::of(1073741824), "GiB"}, std::pair{core::Bytes::of(1048576), "MiB"},
-        std::pair{core::Bytes::of(1024), "KiB"}})
-    if (bytes >= unit) return fmt::format("{} {}", core::format_number(bytes / unit), name);
-  return core::format_bytes(bytes);
-}
-
 std::string basis_text(core::Basis basis, const std::string& source) {
   return fmt::format("({}: {})", basis_name(basis), source);
 }
@@ -129,7 +120,7 @@ Json against_json(const KvQuestion& question) {
       {"decode_step_us",
        sourced_json(question.step.value.in_us(), question.step.basis, question.step.source)},
       {"transfer_over_decode_step", json_number(question.time().total() / question.step.value)},
-      {"tokens_in_decode_step", model::tokens_in_step(move, question.step.value)}};
+      {"tokens_in_decode_step", model::tokens_in_step(question.prompt(), question.step.value)}};
   json["prefill_us_per_token"] = Json();
   json["break_even_tokens"] = Json();
   if (!question.prefill) return json;
@@ -138,7 +129,9 @@ Json against_json(const KvQuestion& question) {
   json["prefill_us"] = json_number((compute * static_cast<double>(question.tokens)).in_us());
   json["transfer_over_prefill"] =
       json_number(question.time().total() / (compute * static_cast<double>(question.tokens)));
-  if (const auto tokens = model::break_even_tokens(move, compute))
+  const core::Sourced<core::Duration>& again = *question.recompute;
+  json["recompute_us_per_token"] = sourced_json(again.value.in_us(), again.basis, again.source);
+  if (const auto tokens = model::break_even_tokens(question.prompt(), again.value))
     json["break_even_tokens"] = *tokens;
   return json;
 }
@@ -166,6 +159,11 @@ Json constants_json() {
   return json;
 }
 
+model::KvCache without_windows(model::KvCache cache) {
+  cache.shape.window_layers = 0;
+  return cache;
+}
+
 Json kv_json(const KvQuestion& question) {
   const model::KvCache& cache = question.cache;
   Json json = {{"model", shape_json(cache.shape, question.basis)},
@@ -175,6 +173,8 @@ Json kv_json(const KvQuestion& question) {
                {"bytes_per_token_and_layer", json_bytes(cache.per_token_layer())},
                {"bytes_per_token", json_bytes(cache.per_token())},
                {"bytes_per_request", json_bytes(question.bytes())},
+               {"bytes_without_windows",
+                json_bytes(model::kv_bytes(without_windows(cache), question.tokens))},
                {"tp", question.move.prefill_tp},
                {"pp", question.pp},
                {"layers_per_stage", model::kv_stage(cache, question.pp).shape.layers},
@@ -197,7 +197,7 @@ Json kv_json(const KvQuestion& question) {
 std::string ranks_text(const KvQuestion& question, int tp) {
   const catalog::ModelShape& shape = question.cache.shape;
   const Bytes bytes = question.on_stage() * model::kv_share(question.cache, tp);
-  std::string text = fmt::format("{} on each of {}", cache_bytes(bytes),
+  std::string text = fmt::format("{} on each of {}", format_cache(bytes),
                                  count_of(static_cast<std::uint64_t>(tp), "rank"));
   if (tp == 1) return text;
   if (shape.is_mla()) return text + ": MLA is not split, every rank holds all of it";
@@ -212,15 +212,28 @@ std::string stages_text(const KvQuestion& question) {
   return fmt::format(
       "{} stages, at most {} of {} layers on each: {}; every stage moves its own, all "
       "at the same time",
-      question.pp, layers, question.cache.shape.layers, cache_bytes(question.on_stage()));
+      question.pp, layers, question.cache.shape.layers, format_cache(question.on_stage()));
+}
+
+// Layers that all have the window were never collapsed to full ones.
+std::string windows_text(const KvQuestion& question) {
+  const catalog::ModelShape& shape = question.cache.shape;
+  const std::string text = fmt::format("; {} of {} layers keep the last {} tokens only",
+                                       shape.window_layers, shape.layers, shape.window);
+  if (shape.window_layers == shape.layers) return text;
+  return text +
+         fmt::format(
+             "; {} where the engine keeps all of them, as vLLM did by default with a "
+             "KV connector before #41847 of May 2026",
+             format_cache(model::kv_bytes(without_windows(question.cache), question.tokens)));
 }
 
 std::string move_text(const KvQuestion& question) {
   const model::KvMove& move = question.move;
   std::string text = fmt::format("a decode rank reads {} from {}, a prefill rank sends {}",
-                                 cache_bytes(question.on_stage() * move.in_share),
+                                 format_cache(question.on_stage() * move.in_share),
                                  count_of(static_cast<std::uint64_t>(move.sources), "prefill rank"),
-                                 cache_bytes(question.on_stage() * move.out_share));
+                                 format_cache(question.on_stage() * move.out_share));
   if (move.total > 1)
     text += fmt::format("; every byte crosses the network {:g} times", move.total);
   return text;
@@ -234,25 +247,27 @@ core::KeyValues cache_rows(const KvQuestion& question) {
       {"model",
        fmt::format("{}: {} layers, {}, {} {}", shape.name, shape.layers, attention_text(shape),
                    question.type_name, basis_text(question.basis, shape.source))},
-      {"per token", fmt::format("{} = {}", cache_bytes(cache.per_token()), factors(question))},
+      {"per token", fmt::format("{} = {}", format_cache(cache.per_token()), factors(question))},
       {"per request",
-       fmt::format("{}: {} tokens in {} of {}", cache_bytes(question.bytes()), question.tokens,
+       fmt::format("{}: {} tokens in {} of {}", format_cache(question.bytes()), question.tokens,
                    count_of((question.tokens + static_cast<std::uint64_t>(cache.block) - 1) /
                                 static_cast<std::uint64_t>(cache.block),
                             "block"),
                    cache.block)},
       {"per rank", ranks_text(question, question.move.prefill_tp)}};
   if (question.pp > 1) rows.rows.emplace_back("pipeline", stages_text(question));
-  if (shape.window_layers > 0)
-    rows.rows[2].second += fmt::format("; {} of {} layers keep the last {} tokens only",
-                                       shape.window_layers, shape.layers, shape.window);
+  if (shape.window_layers > 0) rows.rows[2].second += windows_text(question);
   if (question.move.decode_tp != question.move.prefill_tp) {
     rows.rows.emplace_back("on decode", ranks_text(question, question.move.decode_tp));
     rows.rows.emplace_back("moved", move_text(question));
-  } else if (question.cache.shape.is_mla() && question.move.decode_tp > 1) {
+  } else if (question.move.total > 1) {
     rows.rows.emplace_back("moved", move_text(question));
   }
   return rows;
+}
+
+bool is_posting_known(const KvQuestion& question) {
+  return question.path.empty() || question.path == "rdma-gdr";
 }
 
 std::string posting_text(const KvQuestion& question) {
@@ -260,13 +275,16 @@ std::string posting_text(const KvQuestion& question) {
                       static_cast<double>(question.descriptors());
   std::string text =
       fmt::format("{} for {} of {} at {:g} us each {}", format_duration(question.time().posting),
-                  count_of(question.descriptors(), "descriptor"), cache_bytes(Bytes::of(each)),
+                  count_of(question.descriptors(), "descriptor"), format_cache(Bytes::of(each)),
                   model::kv_constant("posting").value, assumed("posting"));
+  if (!is_posting_known(question))
+    text += fmt::format("; that is of RDMA from GPU memory, what it is over {} is not known",
+                        question.path);
   if (each < model::kv_constant("small_descriptor").value)
     text += fmt::format(
         "; below {} each the CPU is the limit: larger blocks, or cross-layer "
         "blocks (--merge {})",
-        cache_bytes(Bytes::of(model::kv_constant("small_descriptor").value)),
+        format_cache(Bytes::of(model::kv_constant("small_descriptor").value)),
         question.cache.shape.layers * (question.cache.shape.is_mla() ? 1 : 2));
   return text;
 }
@@ -284,15 +302,19 @@ std::string prefill_text(const KvQuestion& question) {
 }
 
 std::string break_even_text(const KvQuestion& question) {
-  const core::Duration move = move_per_token(question), compute = question.prefill->value;
-  const auto tokens = model::break_even_tokens(move, compute);
+  const core::Duration move = move_per_token(question), compute = question.recompute->value;
+  const auto tokens = model::break_even_tokens(question.prompt(), compute);
+  const std::string side =
+      fmt::format("on the decode side ({})",
+                  count_of(static_cast<std::uint64_t>(question.move.decode_tp), "rank"));
   if (!tokens)
-    return fmt::format("never: a token moves in {} and is computed in {}", format_duration(move),
+    return fmt::format("never: a token moves in {}{} and is computed again {} in {}",
+                       format_duration(move),
+                       is_posting_known(question) ? "" : " (if posting is as over RDMA)", side,
                        format_duration(compute));
   return fmt::format(
-      "from {} on moving the cache beats computing it again ({} against {} per "
-      "token, {} once)",
-      count_of(*tokens, "token"), format_duration(move), format_duration(compute),
+      "from {} on moving the cache beats computing it again {} ({} against {} per token, {} once)",
+      count_of(*tokens, "token"), side, format_duration(move), format_duration(compute),
       format_duration(question.time().fixed));
 }
 
@@ -301,18 +323,17 @@ core::KeyValues time_rows(const KvQuestion& question) {
   core::KeyValues rows;
   rows.rows = {
       {"bytes", fmt::format("{} for {} at {} {}", format_duration(time.bandwidth),
-                            cache_bytes(question.on_stage() * question.move.busiest()),
+                            format_cache(question.on_stage() * question.move.busiest()),
                             format_bandwidth(question.rate.value),
                             basis_text(question.rate.basis, question.rate.source))},
       {"posting", posting_text(question)},
       {"fixed", fmt::format("{} {}", format_duration(time.fixed), assumed("fixed"))},
       {"decode step",
-       fmt::format("{} {}: the transfer is {} of it; {} fit into one",
-                   format_duration(question.step.value),
-                   basis_text(question.step.basis, question.step.source),
-                   format_percent(time.total() / question.step.value),
-                   count_of(model::tokens_in_step(move_per_token(question), question.step.value),
-                            "token"))},
+       fmt::format(
+           "{} {}: the transfer is {} of it; {} fit into one", format_duration(question.step.value),
+           basis_text(question.step.basis, question.step.source),
+           format_percent(time.total() / question.step.value),
+           count_of(model::tokens_in_step(question.prompt(), question.step.value), "token"))},
       {"prefill", prefill_text(question)}};
   if (question.prefill) rows.rows.emplace_back("break-even", break_even_text(question));
   const auto [low, high] = registration_of(question);
@@ -320,7 +341,7 @@ core::KeyValues time_rows(const KvQuestion& question) {
       "registration",
       fmt::format("{} to {} to register {} {}; so the whole pool is registered once, at start",
                   format_duration(low), format_duration(high),
-                  cache_bytes(question.on_stage() * question.move.in_share),
+                  format_cache(question.on_stage() * question.move.in_share),
                   basis_text(core::Basis::kAssumed, std::string(registration().source))));
   return rows;
 }
@@ -337,10 +358,11 @@ core::Table paths_table(const KvQuestion& question) {
 }
 
 std::string sentence(const KvQuestion& question) {
-  std::string text = fmt::format(
-      "KV cache of {}, {}: {}, {} per rank", question.cache.shape.name,
-      count_of(question.tokens, "token"), cache_bytes(question.bytes()),
-      cache_bytes(question.on_stage() * model::kv_share(question.cache, question.move.prefill_tp)));
+  std::string text =
+      fmt::format("KV cache of {}, {}: {}, {} per rank", question.cache.shape.name,
+                  count_of(question.tokens, "token"), format_cache(question.bytes()),
+                  format_cache(question.on_stage() *
+                               model::kv_share(question.cache, question.move.prefill_tp)));
   if (!question.nic) return text;
   const model::KvTime time = question.time();
   return text + fmt::format("; moved in {}, of it {} bytes at {}{}", format_duration(time.total()),

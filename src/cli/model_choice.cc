@@ -1,7 +1,5 @@
 #include "cli/model_choice.h"
 
-#include "serving/readers/model_config.h"
-
 namespace comm_probe::cli {
 
 void ModelFlags::add_to(CLI::App& app) {
@@ -17,14 +15,20 @@ core::Result<ModelChoice> ModelFlags::choose(CatalogOption& catalog) const {
   if (!config.empty()) {
     const auto read = serving::read_model_config(config);
     if (!read) return read.error();
-    return ModelChoice{read->shape, core::Basis::kRead, read->type, read->other_layers,
-                       core::InputRecord{read->path, "model-config"}};
+    ModelChoice choice = {.shape = read->shape, .basis = core::Basis::kRead};
+    choice.type = read->type;
+    choice.other_layers = read->other_layers;
+    choice.state_layers = read->state_layers;
+    choice.calls_per_layer = read->calls_per_layer;
+    choice.notes = read->notes;
+    choice.input = core::InputRecord{read->path, "model-config"};
+    return choice;
   }
   const auto loaded = catalog.load();
   if (!loaded) return loaded.error();
   const auto shape = (*loaded)->model(name);
   if (!shape) return shape.error();
-  return ModelChoice{**shape, core::Basis::kCatalog, "", 0, std::nullopt};
+  return ModelChoice{.shape = **shape, .basis = core::Basis::kCatalog};
 }
 
 }  // namespace comm_probe::cli

@@ -4,16 +4,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/catalog_option.h"
+#include "serving/readers/model_config.h"
 
 namespace comm_probe::cli {
 
 struct ModelChoice {
   catalog::ModelShape shape = {};
   core::Basis basis = core::Basis::kCatalog;
-  std::string type = {};  // of the weights, where the file says it
-  int other_layers = 0;   // without an attention cache
+  std::string type = {};                        // of the weights, where the file says it
+  int other_layers = 0;                         // without an attention cache
+  int state_layers = 0;                         // of these: a state of constant size
+  int calls_per_layer = 2;                      // all_reduce calls under tensor parallelism
+  std::vector<serving::ConfigNote> notes = {};  // what a config.json leaves open
   std::optional<core::InputRecord> input = {};
 };
 

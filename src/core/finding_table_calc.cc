@@ -32,6 +32,17 @@ constexpr std::array kCaveats = {
                 "it does; the ledger is that of the named algorithm on the links, not NCCL's",
                 "take the ledger as a floor of what the links give; a measured busbw above it is "
                 "healthy; --algo nvls shows the plain traffic of the switch"},
+    CaveatEntry{
+        "calc.pcie-kernel",
+        "two GPUs without NVLink take the custom kernel of vLLM over PCIe, and no published "
+        "time of it there is known",
+        "measure both: with and without --disable-custom-all-reduce; `comm-probe topo "
+        "check` looks for the IOMMU and for ACS, with which that kernel hangs"},
+    CaveatEntry{"calc.kv-config-assumed",
+                "the config.json leaves open, or has in a way that is not read, what its attention "
+                "caches",
+                "compare with the cache size that the engine prints at its start; --layers, "
+                "--kv-heads and --head-dim take the numbers by hand"},
     CaveatEntry{"calc.uneven-nodes",
                 "the ranks do not fill the nodes, and the hierarchical algorithm, the usual one "
                 "between nodes, needs nodes that are full; a flat one is priced",

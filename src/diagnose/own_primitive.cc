@@ -35,7 +35,7 @@ std::vector<Condition> conditions_of(const PrimitiveCase& given) {
        fmt::format("{} against {} (assumed: {})", format_bytes(given.bytes), format_bytes(most),
                    kSmallBytes.source)},
       {"reachable", given.is_reachable,
-       given.is_reachable ? "every rank reads every other's memory over NVLink"
+       given.is_reachable ? "every rank reads every other's memory over " + given.over
                           : "not every rank can read every other's memory"},
       {"fixed addresses", given.has_fixed_addresses,
        given.has_fixed_addresses ? "CUDA graphs replay the same buffers"
@@ -49,8 +49,9 @@ std::vector<Condition> conditions_of(const PrimitiveCase& given) {
   };
 }
 
-core::Duration left_of(const PrimitiveCase& given) {
-  if (!given.time || !given.is_reachable || given.link.in_bytes_per_second() <= 0) return {};
+std::optional<core::Duration> left_of(const PrimitiveCase& given) {
+  if (!given.time || !given.is_reachable || given.link.in_bytes_per_second() <= 0)
+    return std::nullopt;
   const core::Duration best =
       core::Duration::from_us(kShortestStart.value) + given.read / (given.link * kBestShare.value);
   return std::max(core::Duration(), *given.time - best);
@@ -65,15 +66,17 @@ OwnPrimitive judge_own_primitive(const PrimitiveCase& given) {
   std::string missing;
   for (const Condition& condition : answer.conditions)
     if (!condition.holds) missing += (missing.empty() ? "" : ", ") + condition.name;
-  const std::string left = fmt::format("at most {} per call, {} per step, are left to gain",
-                                       format_duration(answer.left),
-                                       format_duration(answer.left * given.calls_per_step));
+  const std::string left = answer.left
+                               ? fmt::format("at most {} per call, {} per step, are left to gain",
+                                             format_duration(*answer.left),
+                                             format_duration(*answer.left * given.calls_per_step))
+                               : "what is left to gain is not known";
   if (!missing.empty()) {
     answer.reason = fmt::format("does not hold: {}", missing);
   } else if (!given.taken.empty()) {
     answer.reason = fmt::format("{} takes this call already; {}", given.taken, left);
   } else {
-    answer.is_worth = answer.left > core::Duration();
+    answer.is_worth = answer.left && *answer.left > core::Duration();
     answer.reason = fmt::format(
         "NCCL takes this call; {}; first see whether one of the backends "
         "above can be switched on",

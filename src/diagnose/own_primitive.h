@@ -25,6 +25,7 @@ struct PrimitiveCase {
   core::Bytes read = {};  // by one rank, with one-shot
   core::Bandwidth link = {};
   bool is_reachable = false;
+  std::string over = "NVLink";  // what they reach each other over
   bool has_fixed_addresses = false;
   int calls_per_step = 0;
   bool must_survive = false;
@@ -41,8 +42,8 @@ struct OwnPrimitive {
   std::vector<Condition> conditions = {};
   bool is_worth = false;
   std::string reason = {};
-  // What a perfect one would still save per call; zero where it is not known.
-  core::Duration left = {};
+  // What a perfect one would still save per call; nothing where it is not known.
+  std::optional<core::Duration> left = {};
 };
 OwnPrimitive judge_own_primitive(const PrimitiveCase& given);
 

@@ -12,8 +12,8 @@ constexpr double kFlopPerParameter = 2;  // one multiplication, one addition
 
 constexpr std::array kConstants = {
     KvConstant{"posting", 3.5, "us per descriptor",
-               "UCX rc over a NIC; one report has 3.2, two 3.8",
-               "vLLM #50913: 6.7 ms for 1785 descriptors; block 16 against 64 of the same prompt"},
+               "UCX rc over a NIC: 3.2 to 3.8 in one report; 100 us each in a sample of 56",
+               "vLLM #50913: 6.7 ms for 1785 descriptors; never in a controlled run"},
     KvConstant{"fixed", 400, "us per request", "a connection that is known already",
                "Mooncake documentation: T = 0.4 ms + bytes / b over 128 to 32768 tokens"},
     KvConstant{"small_descriptor", 65536, "B", "below it posting rules, whatever the NIC",
@@ -43,18 +43,54 @@ KvTime kv_time(const KvLoad& load) {
           .bandwidth = load.bytes / load.rate};
 }
 
-std::optional<std::uint64_t> break_even_tokens(core::Duration move, core::Duration compute) {
-  if (move >= compute) return std::nullopt;
-  const double tokens = kv_constant("fixed").value / (compute - move).in_us();
-  constexpr double kMostTokens = 1e12;
-  if (!(tokens < kMostTokens)) return std::nullopt;
-  return static_cast<std::uint64_t>(std::ceil(tokens));
+namespace {
+
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 40;
+
+core::Duration of_blocks(const KvPrompt& prompt, std::uint64_t blocks) {
+  return prompt.time(blocks * static_cast<std::uint64_t>(prompt.block));
 }
 
-std::uint64_t tokens_in_step(core::Duration move, core::Duration step) {
-  const double left = step.in_us() - kv_constant("fixed").value;
-  if (left <= 0 || move <= core::Duration()) return 0;
-  return static_cast<std::uint64_t>(std::min(left / move.in_us(), 1e15));
+// The first tokens of block `number` (from 1) that a prompt can end in.
+core::Duration least_compute(const KvPrompt& prompt, std::uint64_t number, core::Duration each) {
+  const auto before = static_cast<double>((number - 1) * static_cast<std::uint64_t>(prompt.block));
+  return each * (before + 1);
+}
+
+// The largest number of blocks, from `low` (which holds) to `high` (which does not), that holds.
+template <class Holds>
+std::uint64_t last_that(std::uint64_t low, std::uint64_t high, Holds holds) {
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (holds(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt, core::Duration compute) {
+  const auto fails = [&](std::uint64_t blocks) {
+    return of_blocks(prompt, blocks) > least_compute(prompt, blocks, compute);
+  };
+  const core::Duration far = of_blocks(prompt, kMostBlocks);
+  const core::Duration half = of_blocks(prompt, kMostBlocks / 2);
+  const double per_block = (far - half) / (compute * prompt.block) / (kMostBlocks / 2.0);
+  constexpr double kJustAsLong = 1 - 1e-9;
+  if (per_block >= kJustAsLong || fails(kMostBlocks)) return std::nullopt;
+  // the last block in which some prompt is better computed
+  const std::uint64_t last = last_that(0, kMostBlocks, fails);
+  const auto block = static_cast<std::uint64_t>(prompt.block);
+  if (last == 0) return 1;
+  const double within = std::ceil(of_blocks(prompt, last) / compute - 1e-9);
+  if (within <= static_cast<double>(last * block)) return static_cast<std::uint64_t>(within);
+  return last * block + 1;
+}
+
+std::uint64_t tokens_in_step(const KvPrompt& prompt, core::Duration step) {
+  const auto fits = [&](std::uint64_t blocks) { return of_blocks(prompt, blocks) <= step; };
+  if (fits(kMostBlocks)) return kMostBlocks * static_cast<std::uint64_t>(prompt.block);
+  return last_that(0, kMostBlocks, fits) * static_cast<std::uint64_t>(prompt.block);
 }
 
 core::Duration prefill_per_token(double active_params, double peak_flops) {

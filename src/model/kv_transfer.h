@@ -4,14 +4,16 @@
 //   fixed     looking up, queueing, notifying: once per request
 //   posting   the CPU hands one descriptor to the NIC; below 64 KiB each it is the whole time
 //   b         of the path that one rank has (rdma_paths.h)
-// A transfer pays where it is shorter than computing the prompt again: fixed + L x t < L x c, so
-// from L = fixed / (c - t) tokens on; where a token moves slower than it is computed, never.
+// A transfer pays where it is shorter than computing the prompt again on the decode side:
+// fixed + L x t < L x c, so from about fixed / (c - t) tokens on, in whole blocks; where a block
+// moves slower than it is computed, never.
 //
 // Constants: kv_constants(), each with its source. Worked example: 160 MiB in 512 descriptors at 50
 // GB/s: 0.4 + 1.79 + 3.355 = 5.55 ms; 40960 descriptors of 4 KiB: 147 ms.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -45,11 +47,16 @@ struct KvTime {
 };
 KvTime kv_time(const KvLoad& load);
 
-// From which prompt on a transfer beats computing the prompt again; nothing: never. Each token
-// costs `move` and `compute`.
-std::optional<std::uint64_t> break_even_tokens(core::Duration move, core::Duration compute);
-// The longest prompt whose transfer is no longer than one decode step; 0: none.
-std::uint64_t tokens_in_step(core::Duration move, core::Duration step);
+// The time of moving a prompt: it grows by steps, since whole blocks are moved.
+struct KvPrompt {
+  std::function<core::Duration(std::uint64_t tokens)> time = {};
+  int block = 1;  // tokens
+};
+// From which prompt on, always, a transfer takes no longer than computing it at `compute` per
+// token; nothing: never.
+std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt, core::Duration compute);
+// The longest prompt whose transfer is no longer than one decode step, in whole blocks; 0: none.
+std::uint64_t tokens_in_step(const KvPrompt& prompt, core::Duration step);
 
 // Seconds per token of a prefill that is bound by arithmetic: 2 FLOP per parameter.
 core::Duration prefill_per_token(double active_params, double peak_flops);

@@ -11,16 +11,17 @@ namespace {
 
 constexpr std::array kKernels = {
     KernelModel{SmallKernel::kOneShot, 6.5, 0, 3.5, 0.87, 0, 2, "(n-1) S",
-                "vLLM #37756 (B300, 8) and #24111 (H100, 4 and 6): least squares"},
+                "vLLM #37756 (B300, 8) and #24111 (H100, 4 and 6): least squares", 0.08},
     KernelModel{SmallKernel::kTwoShot, 12, 2, 3.5, 0.47, 257, 3, "2 (n-1)/n S",
-                "vLLM #24111 (H100, 4), #37756 (B300, 8): 36 blocks are the limit"},
+                "vLLM #24111 (H100, 4), #37756 (B300, 8): 36 blocks are the limit", 0.34},
     KernelModel{SmallKernel::kMultimem, 12, 0, 3.5, 0.48, 260, 2, "S",
-                "torch symmetric memory; vLLM #24111, #37756, #42324 (64 MiB rows)"},
+                "torch symmetric memory; vLLM #24111, #37756, #42324 (64 MiB rows)", 0.15},
     KernelModel{SmallKernel::kSymmTwoShot, 15, 0, 3.5, 0.57, 376, 3, "2 (n-1)/n S",
-                "torch symmetric memory; vLLM #24111, #37756, #42324 (64 MiB rows)"},
+                "torch symmetric memory; vLLM #24111, #37756, #42324 (64 MiB rows)", 0.17},
     KernelModel{SmallKernel::kNcclSymm, 7.8, 0, 7.5, 0, 0, 2, "S, or 9 S with LL",
                 "NCCL src/sym_kernels.cc 2.30.7: its own model for choosing; vLLM #24532 printed "
-                "17 us at 512 KiB on 4 x H100, where it says 8.5"},
+                "17 us at 512 KiB on 4 x H100, where it says 8.5",
+                0},
 };
 
 // NCCL's model of its symmetric kernels for AllReduce, by the generation of the GPU.
@@ -118,6 +119,11 @@ SmallTime small_time(SmallKernel kernel, const SmallJob& job) {
 
 core::Bytes all_reduce_bytes(int tokens, int hidden, int item_bytes) {
   return core::Bytes::of(static_cast<double>(tokens) * hidden) * item_bytes;
+}
+
+double nccl_error_share(int sm) {
+  constexpr double kToHopper = 0.17, kFromBlackwell = 0.49;  // the worst: Hopper 8, GB200 8
+  return sm < kFirstSm100 ? kToHopper : kFromBlackwell;
 }
 
 core::Duration nccl_launch(bool in_graph) {

@@ -34,6 +34,8 @@ struct KernelModel {
   int barriers;           // or messages that wait for each other
   std::string_view bytes_read;  // "(n-1) S"
   std::string_view source;
+  // Mean absolute error against published times, of the worst table; 0: it is no clock.
+  double error_share;
 };
 std::span<const KernelModel> small_kernels();
 const KernelModel& small_kernel(SmallKernel kernel);
@@ -54,6 +56,11 @@ struct SmallTime {
 };
 // At least two ranks and a link.
 SmallTime small_time(SmallKernel kernel, const SmallJob& job);
+
+// The same of NCCL's tuning model, by compute capability. Both: docs/measured/
+// published-inference.md ("By kernel").
+double nccl_error_share(int sm);
+inline constexpr std::string_view kErrorSource = "docs/measured/published-inference.md";
 
 // What NCCL pays outside a graph beyond its own model: the launch (assumed, 5 to 10 us).
 core::Duration nccl_launch(bool in_graph);

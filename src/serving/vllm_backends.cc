@@ -52,6 +52,13 @@ constexpr std::array kSymmTable = {
     SizeLimit{103, 4, 32 * kMiB},  SizeLimit{103, 6, 32 * kMiB},  SizeLimit{103, 8, 64 * kMiB},
 };
 
+// FI_ALLREDUCE_FUSION_MAX_SIZE_MB, which is in MiB; later releases have 4 for 10.3 and 8 ranks.
+constexpr std::array kFlashInferTable = {
+    SizeLimit{90, 2, 64 * kMiB},  SizeLimit{90, 4, 2 * kMiB},   SizeLimit{90, 8, 512 * kKiB},
+    SizeLimit{100, 2, 64 * kMiB}, SizeLimit{100, 4, 32 * kMiB}, SizeLimit{100, 8, 1 * kMiB},
+    SizeLimit{103, 2, 64 * kMiB}, SizeLimit{103, 4, 64 * kMiB}, SizeLimit{103, 8, 2 * kMiB},
+};
+
 template <std::size_t N>
 std::optional<Bytes> limit_in(const std::array<SizeLimit, N>& table, int sm, int ranks) {
   for (const SizeLimit& limit : table)
@@ -71,14 +78,53 @@ BackendAnswer takes(Backend backend, std::string reason, std::optional<SmallKern
   return {backend, true, true, std::move(reason), "", kernel};
 }
 
-const char* kOnlyRocm = "a kernel for AMD GPUs";
+constexpr const char* kQuickVariable = "VLLM_ROCM_QUICK_REDUCE_QUANTIZATION";
 
-BackendAnswer ask_rocm(Backend backend, const ServingJob& job) {
-  if (!job.is_amd)
-    return not_built(
-        backend, kOnlyRocm,
-        backend == Backend::kQuickReduce ? "Custom quick allreduce is disabled because ..." : "");
-  return takes(backend, "no model of it here", {});
+// Smallest sizes in MiB: FP, INT8, INT6, INT4, INT3.
+struct QuickRow {
+  ElementType type;
+  int ranks;
+  std::array<int, 5> least;
+};
+constexpr std::array kQuickTable = {
+    QuickRow{ElementType::kFp16, 2, {1, 2, 2, 1, 1}},
+    QuickRow{ElementType::kFp16, 4, {1, 16, 4, 2, 2}},
+    QuickRow{ElementType::kFp16, 8, {16, 4, 4, 2, 2}},
+    QuickRow{ElementType::kBf16, 2, {2, 8, 8, 8, 8}},
+    QuickRow{ElementType::kBf16, 4, {8, 64, 64, 16, 16}},
+    QuickRow{ElementType::kBf16, 8, {16, 2048, 2048, 2048, 2048}},
+};
+constexpr std::array<std::string_view, 6> kRegimes = {"NONE", "FP", "INT8", "INT6", "INT4", "INT3"};
+
+// vLLM makes the object on AMD GPUs only: on others there is no line of it.
+BackendAnswer ask_quick_reduce(const ServingJob& job) {
+  constexpr Backend kMe = Backend::kQuickReduce;
+  if (!job.is_amd) return not_built(kMe, "for AMD GPUs only");
+  if (job.nodes > 1)
+    return not_built(kMe, fmt::format("the group spans {} nodes", job.nodes),
+                     "Custom quick allreduce is disabled because this process group spans across "
+                     "nodes.");
+  if (job.ranks != 2 && job.ranks != 4 && job.ranks != 8)
+    return not_built(kMe, fmt::format("{} ranks, it is built for 2, 4 and 8", job.ranks),
+                     fmt::format("Custom quick allreduce is disabled due to an unsupported world "
+                                 "size: {}. Supported world sizes: [2, 4, 8].",
+                                 job.ranks));
+  if (job.settings.quick_reduce == QuickRegime::kNone)
+    return not_built(kMe, fmt::format("{} is not set", kQuickVariable));
+  if (job.settings.quick_reduce == QuickRegime::kInt3 && job.ranks != 2)
+    return not_built(kMe, "INT3 is for 2 ranks only");
+  if (job.type == ElementType::kFp32) return not_built(kMe, "it sums fp16 and bf16 only");
+  const auto least = quick_reduce_least(job.type, job.ranks, job.settings.quick_reduce);
+  if (!least || job.bytes < *least)
+    return not_taken(kMe, fmt::format("{} is below its least of {}", format_bytes(job.bytes),
+                                      least ? format_bytes(*least) : "its table"));
+  return takes(kMe, fmt::format("from {} on", format_bytes(*least)), {});
+}
+
+BackendAnswer ask_aiter(const ServingJob& job) {
+  constexpr Backend kMe = Backend::kAiterCustom;
+  if (!job.is_amd) return not_built(kMe, "for AMD GPUs only");
+  return not_built(kMe, "switches of AITER decide, which were not read: look at the start-up list");
 }
 
 BackendAnswer ask_nccl_symm(const ServingJob& job) {
@@ -108,20 +154,26 @@ BackendAnswer ask_flashinfer(const ServingJob& job) {
   constexpr Backend kMe = Backend::kFlashInfer;
   if (!job.settings.flashinfer) return not_built(kMe, "VLLM_ALLREDUCE_USE_FLASHINFER is not 1");
   if (job.is_amd)
-    return not_built(kMe, "CUDA only", "FlashInfer All Reduce is disabled because ...");
-  if (job.ranks != 2 && job.ranks != 4 && job.ranks != 8)
-    return not_built(kMe, fmt::format("{} ranks, it wants 2, 4 or 8", job.ranks),
-                     "FlashInfer All Reduce is disabled because ...");
+    return not_built(kMe, "CUDA only",
+                     "FlashInfer All Reduce is disabled because it requires CUDA platform");
+  const auto most = flashinfer_limit(job.sm, job.ranks);
+  if (!most)
+    return not_built(kMe,
+                     fmt::format("its table has no {} ranks of compute capability {}", job.ranks,
+                                 capability(job.sm)),
+                     fmt::format("FlashInfer All Reduce is disabled because it is not supported "
+                                 "for world_size={}.",
+                                 job.ranks));
   if (!job.has_multicast)
     return not_built(kMe, "no NVSwitch with multicast",
                      "Failed to initialize FlashInfer All Reduce workspace: ... expected on GPUs "
                      "without NVSwitch");
-  constexpr int kB300 = 103;
-  const Bytes most = Bytes::of(job.ranks == 8 ? 2e6 : 64e6);
-  if (job.sm == kB300 && job.bytes > most)
+  if (job.bytes > *most)
     return not_taken(
-        kMe, fmt::format("{} is above its {}", format_bytes(job.bytes), format_bytes(most)));
-  return takes(kMe, job.nodes > 1 ? "backend mnnvl (several nodes)" : "backend trtllm (one node)",
+        kMe, fmt::format("{} is above its {}", format_bytes(job.bytes), format_bytes(*most)));
+  return takes(kMe,
+               fmt::format("up to {}, backend {}", format_bytes(*most),
+                           job.nodes > 1 ? "mnnvl (several nodes)" : "trtllm (one node)"),
                {});
 }
 
@@ -186,7 +238,11 @@ std::optional<BackendAnswer> symm_refusal(const ServingJob& job) {
                      fmt::format("SymmMemCommunicator: World size {} not supported, communicator "
                                  "is not available.",
                                  job.ranks));
-  if (!job.has_multicast || job.nodes > 1)
+  if (job.nodes > 1)
+    return not_built(kMe, fmt::format("the group spans {} nodes; that it is built over an NVLink "
+                                      "domain of several hosts is not known here",
+                                      job.nodes));
+  if (!job.has_multicast)
     return not_built(kMe, "no multicast between these GPUs (NVSwitch, fabric manager, driver)",
                      "SymmMemCommunicator: symmetric memory multicast operations are not "
                      "supported.");
@@ -221,8 +277,9 @@ BackendAnswer ask(Backend backend, const ServingJob& job) {
     case Backend::kNcclSymmMem:
       return ask_nccl_symm(job);
     case Backend::kQuickReduce:
+      return ask_quick_reduce(job);
     case Backend::kAiterCustom:
-      return ask_rocm(backend, job);
+      return ask_aiter(job);
     case Backend::kCustom:
       return ask_custom(job);
     case Backend::kSymmMem:
@@ -293,11 +350,20 @@ core::Result<VllmOrder> vllm_order(const std::string& version) {
   VllmOrder found;
   for (VllmOrder& order : orders())
     if (order.from <= *minor) found = std::move(order);
-  if (*minor < kRead) found.is_exact = false;
+  found.is_older = *minor < kRead;
+  if (found.is_older) found.is_exact = false;
   return found;
 }
 
 core::Result<bool> apply(VllmSettings& settings, std::string_view name, std::string_view value) {
+  if (name == kQuickVariable) {
+    const auto regime = std::find(kRegimes.begin(), kRegimes.end(), core::upper(value));
+    if (regime == kRegimes.end())
+      return core::input_error(fmt::format("{}={} is not known", name, value),
+                               fmt::format("expected one of {}", fmt::join(kRegimes, ", ")));
+    settings.quick_reduce = static_cast<QuickRegime>(regime - kRegimes.begin());
+    return true;
+  }
   const bool on = value == "1" || core::upper(value) == "TRUE";
   const bool off = value == "0" || core::upper(value) == "FALSE";
   bool* target = name == "VLLM_ALLREDUCE_USE_SYMM_MEM"     ? &settings.symm_mem
@@ -321,6 +387,18 @@ Bytes custom_limit(const ServingJob& job) {
   const auto table = custom_table_limit(job.sm, job.ranks);
   if (!job.settings.symm_mem || !table) return model::kCustomMost;
   return std::min(*table, model::kCustomMost);
+}
+
+std::optional<Bytes> flashinfer_limit(int sm, int ranks) {
+  return limit_in(kFlashInferTable, sm, ranks);
+}
+
+std::optional<Bytes> quick_reduce_least(ElementType type, int ranks, QuickRegime regime) {
+  if (regime == QuickRegime::kNone) return std::nullopt;
+  for (const QuickRow& row : kQuickTable)
+    if (row.type == type && row.ranks == ranks)
+      return Bytes::of(row.least[static_cast<std::size_t>(regime) - 1] * kMiB);
+  return std::nullopt;
 }
 
 std::optional<PreferredRange> custom_preferred(int ranks) {

@@ -44,10 +44,16 @@ struct VllmOrder {
   std::string_view name;
   std::vector<Backend> order;
   std::string_view source;
-  bool is_exact = true;  // false: the release that changed it is not known
+  bool is_exact = true;   // false: the release that changed it is not known
+  bool is_older = false;  // older than what was read: its backends and limits are not known
 };
 // "0.23", "v0.23.1", "latest"
 core::Result<VllmOrder> vllm_order(const std::string& version);
+
+enum class ElementType { kBf16, kFp16, kFp32 };
+
+// VLLM_ROCM_QUICK_REDUCE_QUANTIZATION; FP is without quantization.
+enum class QuickRegime { kNone, kFp, kInt8, kInt6, kInt4, kInt3 };
 
 // What decides besides size; each is a variable of the environment or a flag of vLLM.
 struct VllmSettings {
@@ -56,11 +62,11 @@ struct VllmSettings {
   bool nccl_symm = false;        // VLLM_USE_NCCL_SYMM_MEM
   bool flashinfer = false;       // VLLM_ALLREDUCE_USE_FLASHINFER
   bool batch_invariant = false;  // VLLM_BATCH_INVARIANT
+  QuickRegime quick_reduce = QuickRegime::kNone;
 };
-// Applies NAME=VALUE; fails on a value that is no switch. False: the name decides nothing here.
+// Applies NAME=VALUE; fails on a value that the variable does not take. False: the name decides
+// nothing here.
 core::Result<bool> apply(VllmSettings& settings, std::string_view name, std::string_view value);
-
-enum class ElementType { kBf16, kFp16, kFp32 };
 
 struct ServingJob {
   int sm = 90;  // 90 = compute capability 9.0
@@ -92,6 +98,11 @@ std::string start_up_line(const std::vector<BackendAnswer>& answers);
 std::optional<core::Bytes> custom_table_limit(int sm, int ranks);
 std::optional<core::Bytes> symm_mem_limit(int sm, int ranks);
 core::Bytes custom_limit(const ServingJob& job);
+// The largest call that FlashInfer's workspace holds; nothing where vLLM disables it.
+std::optional<core::Bytes> flashinfer_limit(int sm, int ranks);
+// The smallest call that quick reduce takes (quick_all_reduce.py, _QR_MIN_SIZE); nothing where it
+// is not made for such a job.
+std::optional<core::Bytes> quick_reduce_least(ElementType type, int ranks, QuickRegime regime);
 // Inside (open) NCCL_SYMM_MEM leaves the call to the custom kernel; what vLLM's authors measured it
 // to be faster at is narrower.
 struct PreferredRange {

@@ -140,11 +140,23 @@ TEST(KvTime, PostingAndBytes) {
 }
 
 TEST(KvTime, BreakEven) {
-  EXPECT_EQ(break_even_tokens(1_us, 41_us), 10u);  // 400 us / 40 us
-  EXPECT_EQ(break_even_tokens(41_us, 41_us), std::nullopt);
-  EXPECT_EQ(break_even_tokens(42_us, 41_us), std::nullopt);
-  EXPECT_EQ(tokens_in_step(1_us, 20_ms), 19600u);
-  EXPECT_EQ(tokens_in_step(1_us, 300_us), 0u);
+  const auto prompt = [](core::Duration each, int block) {
+    return KvPrompt{[each, block](std::uint64_t tokens) {
+                      const auto size = static_cast<std::uint64_t>(block);
+                      const std::uint64_t whole = (tokens + size - 1) / size * size;
+                      return 400_us + each * static_cast<double>(whole);
+                    },
+                    block};
+  };
+  EXPECT_EQ(break_even_tokens(prompt(1_us, 1), 41_us), 10u);  // 400 us / 40 us
+  EXPECT_EQ(break_even_tokens(prompt(41_us, 1), 41_us), std::nullopt);
+  EXPECT_EQ(break_even_tokens(prompt(42_us, 1), 41_us), std::nullopt);
+  EXPECT_EQ(tokens_in_step(prompt(1_us, 1), 20_ms), 19600u);
+  EXPECT_EQ(tokens_in_step(prompt(1_us, 1), 300_us), 0u);
+  // 10 tokens are a block of 16: 416 us, which 11 tokens of 41 us (451) reach and 10 do not
+  EXPECT_EQ(break_even_tokens(prompt(1_us, 16), 41_us), 11u);
+  EXPECT_EQ(tokens_in_step(prompt(1_us, 16), 20_ms), 19600u / 16 * 16);
+  EXPECT_EQ(tokens_in_step(prompt(1_us, 1'000'000), 20_ms), 0u) << "not even one block fits";
   // 70.6 G parameters on 8 x 989 TFLOPS at half: 35.7 us
   EXPECT_NEAR(prefill_per_token(70.554e9, 8 * 989e12).in_us(), 35.67, 0.01);
 }
