@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "core/language.h"
 #include "report/layout.h"
 
 namespace comm_probe::cli {
@@ -20,6 +21,11 @@ std::string two_columns(const std::string& name, const std::string& text, std::s
   const bool fits = line.size() + 2 <= column;
   line += fits ? std::string(column - line.size(), ' ') : "\n" + std::string(column, ' ');
   return line + report::indented(report::wrap(text, kWidth - column), column) + "\n";
+}
+
+// In the language of --lang, which is read before the help is made.
+std::string said(const std::string& english) {
+  return core::in_language("help", english, "text", english);
 }
 
 // CLI11 writes " N:INT in [1 - 8]=1", " K=[] ..." and " Excludes: --x" (which the text says
@@ -44,13 +50,13 @@ std::string group_of(const std::vector<const CLI::App*>& commands, const std::st
   std::string text;
   for (const CLI::App* command : commands)
     if (command->get_group() == group) text += formatter.make_subcommand(command);
-  return text.empty() ? "" : "\n" + group + ":\n" + text;
+  return text.empty() ? "" : "\n" + said(group) + ":\n" + text;
 }
 
 }  // namespace
 
 std::string HelpFormatter::make_description(const CLI::App* app) const {
-  return report::indented(report::wrap(app->get_description(), kWidth), 0) + "\n";
+  return report::indented(report::wrap(said(app->get_description()), kWidth), 0) + "\n";
 }
 
 std::string HelpFormatter::title(const CLI::Option* option, bool is_positional) const {
@@ -71,7 +77,20 @@ std::string HelpFormatter::title(const CLI::Option* option, bool is_positional) 
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
-  return two_columns(title(option, is_positional), make_option_desc(option), get_column_width());
+  return two_columns(title(option, is_positional), said(make_option_desc(option)),
+                     get_column_width());
+}
+
+std::string HelpFormatter::make_group(std::string group, bool is_positional,
+                                      std::vector<const CLI::Option*> options) const {
+  return Formatter::make_group(said(group), is_positional, std::move(options));
+}
+
+std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
+  constexpr std::string_view kUsage = "Usage";
+  std::string text = Formatter::make_usage(app, std::move(name));
+  if (text.starts_with(kUsage)) text.replace(0, kUsage.size(), said(std::string(kUsage)));
+  return text;
 }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
@@ -83,7 +102,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* command) const {
-  return two_columns(command->get_name(), command->get_description(), 14);
+  return two_columns(command->get_name(), said(command->get_description()), 14);
 }
 
 std::string HelpFormatter::make_subcommands(const CLI::App* app, CLI::AppFormatMode) const {

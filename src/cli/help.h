@@ -4,8 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace comm_probe::cli {
+
+inline constexpr const char* kProgramDescription =
+    "What a communication should cost, which path it takes, what it really costs, and where the "
+    "gap is.";
 
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -13,6 +18,9 @@ class HelpFormatter : public CLI::Formatter {
   std::string title(const CLI::Option* option, bool is_positional) const;
   std::string make_description(const CLI::App* app) const override;
   std::string make_option(const CLI::Option* option, bool is_positional) const override;
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override;
+  std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
   std::string make_subcommand(const CLI::App* command) const override;

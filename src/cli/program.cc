@@ -24,10 +24,7 @@ void set_up(CLI::App& root, Shell& shell) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  CLI::App root(
-      "What a communication should cost, which path it takes, what it really costs, and where the "
-      "gap is.",
-      "comm-probe");
+  CLI::App root(kProgramDescription, "comm-probe");
   Shell shell;
   set_up(root, shell);
   try {

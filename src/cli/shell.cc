@@ -122,8 +122,8 @@ void Shell::add_common_flags(CLI::App& app, Output output) {
          [](const std::string& name) {
            core::set_language(name == "zh" ? core::Language::kChinese : core::Language::kEnglish);
          },
-         "what findings mean, and all that explain says, in English or Chinese")
-      ->check(CLI::IsMember({"en", "zh"}))
+         "help, what findings mean, and all that explain says, in English or Chinese")
+      ->check(CLI::IsMember({"en", "zh"}).description(""))
       ->type_name("en|zh")
       ->group(group);
   app.add_flag("-q", quiet_, "caveats, verdict and findings only")->group(group);
