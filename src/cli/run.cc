@@ -159,7 +159,7 @@ int run(const Shell& shell, const RunOptions& options) {
 void add_run(CLI::App& root, Shell& shell) {
   CLI::App* app = root.add_subcommand("run",
                                       "the main job: this machine, its links, collectives "
-                                      "with their ledgers beside them, findings")
+                                      "beside their ledgers, findings")
                       ->group("Measure");
   auto options = std::make_shared<RunOptions>();
   app->add_flag(
