@@ -71,6 +71,11 @@ constexpr std::array kCaveats = {
                 "nothing to do, unless one of them should be one: the list says what was expected"},
     CaveatEntry{"job.several-runs", "the pile holds logs or dumps of more than one run of a job",
                 "give the files of one run; where one file holds two runs, cut it between them"},
+    CaveatEntry{"job.network-unknown",
+                "NCCL goes over TCP between the hosts, and no artifact says whether they have a "
+                "faster network",
+                "`ibstat`, or `comm-probe topo record node.tar.gz`, of one of the hosts, in the "
+                "same pile"},
     CaveatEntry{"job.machines-not-compared",
                 "the pile holds machines of different runs, or of different kinds",
                 "comm-probe topo diff compares any two; a log or table of one job that names both "

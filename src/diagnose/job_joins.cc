@@ -215,6 +215,27 @@ std::optional<StatedSetting> socket_cause(const JobFacts& facts) {
   return stated == facts.environment.end() ? std::nullopt : std::optional(*stated);
 }
 
+// Whether these nodes have another network than TCP is in no artifact.
+bool is_network_unknown(const JobFacts& facts) {
+  return std::none_of(facts.machines.begin(), facts.machines.end(), [](const JobMachine& machine) {
+    return machine.survey.is_whole_machine() || !machine.survey.facts.rdma_ports.empty();
+  });
+}
+
+void say_network_unknown(const JobFacts& facts, const nccl::LogFact& socket, Judgement& judgement) {
+  const nccl::LogProblem* verbs = facts.log.problem(nccl::LogFamily::kNoVerbs);
+  judgement.caveats.push_back(core::make_caveat(
+      "job.network-unknown",
+      fmt::format("whether these hosts have a faster network: NCCL goes over TCP between them "
+                  "({}{})",
+                  log_evidence(facts.log, socket.first).text,
+                  verbs == nullptr ? "" : "; " + log_evidence(facts.log, verbs->first).text),
+      "with InfiniBand or RoCE ports that is the fault, without them it is as it must be: ibstat "
+      "or "
+      "comm-probe topo record node.tar.gz of a host tells",
+      true));
+}
+
 // TCP between nodes although ports are up: the log alone may not know it. A setting that says so is
 // its cause.
 void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& found,
@@ -225,7 +246,11 @@ void judge_ignored_network(const JobFacts& facts, const std::vector<Finding>& fo
   const auto socket = std::find_if(facts.log.networks.begin(), facts.log.networks.end(),
                                    [](const auto& fact) { return fact.text == "Socket"; });
   const auto [machine, port] = fast_port(facts);
-  if (socket == facts.log.networks.end() || machine == nullptr) return;
+  if (socket == facts.log.networks.end()) return;
+  if (machine == nullptr) {
+    if (is_network_unknown(facts)) say_network_unknown(facts, *socket, judgement);
+    return;
+  }
   const std::optional<StatedSetting> setting = socket_cause(facts);
   const nccl::LogProblem* verbs = facts.log.problem(nccl::LogFamily::kNoVerbs);
   const std::string why =
