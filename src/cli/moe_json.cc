@@ -66,13 +66,13 @@ Json messages_json(const MoeLedger& ledger) {
   return json;
 }
 
-Json stacks_json(const MoeLedger& ledger, std::span<const model::MoeStack> stacks) {
+Json stacks_json(const MoeLedger& ledger, const model::MoeLayer& layer,
+                 std::span<const model::MoeStack> stacks) {
   Json all = Json::array();
   for (const model::MoeStack& stack : stacks) {
     Json json = {{"name", stack.name}, {"note", stack.note}};
-    if (stack.pattern && !(stack.one_domain && ledger.question.layer.nodes > 1)) {
-      const auto price =
-          model::price_pattern(ledger.question.layer, ledger.question.links, *stack.pattern);
+    if (stack.pattern && !(stack.one_domain && layer.nodes > 1)) {
+      const auto price = model::price_pattern(layer, ledger.question.links, *stack.pattern);
       json.update({{"pattern", pattern_name(*stack.pattern)},
                    {"bytes_per_rank", core::json_bytes(price.dispatch_bytes())},
                    {"dispatch", to_json(price.dispatch)},
@@ -134,8 +134,10 @@ Json links_json(const MoeQuestion& question) {
   return {{"nic_GBps", json_number(question.links.nic.in_GBps())},
           {"nvlink_GBps", json_number(question.links.nvlink.in_GBps())},
           {"alpha_us", json_number(question.links.alpha.in_us())},
-          {"basis", basis_name(question.basis)},
-          {"source", question.source},
+          {"nic_basis", basis_name(question.nic.basis)},
+          {"nic_source", question.nic.text},
+          {"nvlink_basis", basis_name(question.nvlink.basis)},
+          {"nvlink_source", question.nvlink.text},
           {"alpha_source", question.has_alpha ? "given on the command line" : "none given: 0"}};
 }
 
@@ -157,8 +159,9 @@ Json moe_json(const MoeLedger& ledger) {
           {"flows", {{"per_rank", layer.ranks() - 1}, {"all", layer.flows()}}},
           {"schemes", schemes_json(ledger)},
           {"messages", messages_json(ledger)},
-          {"megatron", stacks_json(ledger, model::megatron_dispatchers())},
-          {"vllm", stacks_json(ledger, model::vllm_backends())},
+          {"megatron",
+           stacks_json(ledger, model::megatron_layer(layer), model::megatron_dispatchers())},
+          {"vllm", stacks_json(ledger, layer, model::vllm_backends())},
           {"deepep", deepep_json(layer)},
           {"basis", basis_name(core::Basis::kComputed)}};
 }

@@ -65,10 +65,15 @@ core::Result<bool> MoeRequest::take_machine(MoeQuestion& question) {
                                    (*machine)->name));
   question.layer.ranks_per_node = ranks;
   const model::MoeLinks links = moe_links_of(**machine, ranks);
-  if (nic_option_->count() == 0) question.links.nic = links.nic;
-  if (nvlink_option_->count() == 0) question.links.nvlink = links.nvlink;
-  question.basis = core::Basis::kCatalog;
-  question.source = (*machine)->name;
+  const MoeQuestion::Source catalog_says = {core::Basis::kCatalog, (*machine)->name};
+  if (nic_option_->count() == 0) {
+    question.links.nic = links.nic;
+    question.nic = catalog_says;
+  }
+  if (nvlink_option_->count() == 0) {
+    question.links.nvlink = links.nvlink;
+    question.nvlink = catalog_says;
+  }
   return true;
 }
 
@@ -93,7 +98,7 @@ core::Result<MoeQuestion> MoeRequest::question(bool needs_tokens) {
   if (needs_tokens && tokens_option_->count() == 0)
     return input_error("calc moe needs the tokens of a rank",
                        "--tokens 4096 in prefill, 128 in decode, or --routing FILE");
-  MoeQuestion question{.layer = layer_, .links = links_, .source = "given on the command line"};
+  MoeQuestion question{.layer = layer_, .links = links_};
   question.layer.dispatch = format_of(dispatch_);
   question.layer.combine = format_of(combine_);
   question.layer.ranks_per_node = ranks_per_node_.value_or(8);

@@ -16,8 +16,13 @@ struct MoeQuestion {
   model::MoeLinks links = {};
   bool has_alpha = false;  // given; else zero
   bool has_experts = false;
-  core::Basis basis = core::Basis::kAssumed;
-  std::string source = {};  // of the links
+  // Who says the rate of each link.
+  struct Source {
+    core::Basis basis = core::Basis::kAssumed;
+    std::string text = "given on the command line";
+  };
+  Source nic = {};
+  Source nvlink = {};
 };
 
 // NIC and NVLink of one rank where `ranks` of an NVLink domain are in use; zero: not known.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cli/decimal_bytes.h"
 #include "core/units.h"
 #include "model/moe/deepep.h"
@@ -28,10 +30,14 @@ std::string copy_text(int hidden, model::MoeFormat format) {
 
 std::string links_text(const MoeQuestion& question) {
   std::string text;
-  if (question.layer.nodes > 1) text = "NIC " + format_bandwidth(question.links.nic);
+  if (question.layer.nodes > 1)
+    text = fmt::format("NIC {} ({}: {})", format_bandwidth(question.links.nic),
+                       basis_name(question.nic.basis), question.nic.text);
   if (question.layer.ranks_per_node > 1)
-    text += (text.empty() ? "NVLink " : ", NVLink ") + format_bandwidth(question.links.nvlink);
-  text += fmt::format(" ({}: {}); ", basis_name(question.basis), question.source);
+    text += fmt::format("{}NVLink {} ({}: {})", text.empty() ? "" : ", ",
+                        format_bandwidth(question.links.nvlink), basis_name(question.nvlink.basis),
+                        question.nvlink.text);
+  text += "; ";
   return text + (question.has_alpha ? fmt::format("alpha {} (assumed: given on the command line)",
                                                   format_duration(question.links.alpha))
                                     : "alpha 0: bytes alone, --alpha adds a fixed cost");
@@ -106,8 +112,9 @@ std::string poster_text(const model::MoePoster& poster, const model::LowLatencyP
     return core::Duration::from_us(price.messages.remote / rate);
   };
   if (poster.low == poster.high)
-    return fmt::format("{} per us were seen ({}: {}): {}", format_number(poster.low, 3),
-                       basis_name(poster.basis), poster.source, format_duration(time(poster.low)));
+    return fmt::format("{} remote per us and more ({}: {}): at most {}, bytes and all",
+                       format_number(poster.low, 3), basis_name(poster.basis), poster.source,
+                       format_duration(time(poster.low)));
   const bool limits = time(poster.high) > price.dispatch.nic_time;
   return fmt::format("posts {} to {} per us ({}): {} to {}{}", format_number(poster.low),
                      format_number(poster.high), basis_name(poster.basis),
@@ -134,8 +141,9 @@ core::KeyValues messages(const MoeLedger& ledger) {
       {"messages",
        fmt::format("{} per rank and direction, {} to other nodes; dispatch {} B with header, "
                    "combine {} B",
-                   format_number(price.messages.all, 9), format_number(price.messages.remote, 9),
-                   price.dispatch.copy.whole(), price.combine.copy.whole())},
+                   format_number(price.messages.all, 9),
+                   format_number(std::round(price.messages.remote), 9), price.dispatch.copy.whole(),
+                   price.combine.copy.whole())},
       {"time",
        fmt::format("dispatch {}, combine {}, layer {}", format_duration(price.dispatch.time()),
                    format_duration(price.combine.time()), format_duration(price.time()))}};
@@ -152,9 +160,9 @@ core::KeyValues messages(const MoeLedger& ledger) {
   return pairs;
 }
 
-void add_stacks(const MoeLedger& ledger, const char* framework,
+void add_stacks(const MoeLedger& ledger, const char* framework, const MoeLayer& layer,
                 std::span<const model::MoeStack> stacks, core::Table& table) {
-  const auto& [layer, links, has_alpha, has_experts, basis, source] = ledger.question;
+  const model::MoeLinks& links = ledger.question.links;
   for (const model::MoeStack& stack : stacks) {
     if (!stack.pattern || (stack.one_domain && layer.nodes > 1)) continue;
     const auto price = model::price_pattern(layer, links, *stack.pattern);
@@ -172,8 +180,9 @@ core::Table stacks_table(const MoeLedger& ledger) {
                      {"NVLink"},
                      {"layer"}},
                     {}};
-  add_stacks(ledger, "Megatron", model::megatron_dispatchers(), table);
-  add_stacks(ledger, "vLLM", model::vllm_backends(), table);
+  add_stacks(ledger, "Megatron", model::megatron_layer(ledger.question.layer),
+             model::megatron_dispatchers(), table);
+  add_stacks(ledger, "vLLM", ledger.question.layer, model::vllm_backends(), table);
   return table;
 }
 

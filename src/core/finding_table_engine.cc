@@ -12,8 +12,8 @@ constexpr Severity kInfo = Severity::kInfo;
 constexpr std::array kFindings = {
     FindingEntry{
         "log.custom-all-reduce-off", kWarning, Layer::kFramework,
-        "The engine switched its custom all-reduce off, so small all_reduce calls of the "
-        "decode go to NCCL.",
+        "The engine switched its custom all-reduce off; small all_reduce calls of the decode go "
+        "to the next of its backends, as a rule NCCL.",
         "The group spans nodes; a number of ranks other than 2, 4, 6, 8; GPUs without "
         "NVLink between all pairs; a failed P2P test (ACS, IOMMU, a container without "
         "shared IPC, a stale cache file); a build without the library.",

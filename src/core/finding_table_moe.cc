@@ -59,6 +59,11 @@ constexpr std::array kFindings = {
         "mapping and counters; then the tuning of chunks and SMs."},
 };
 constexpr std::array kCaveats = {
+    CaveatEntry{"moe.wire-above-nic",
+                "What DeepEP printed would be more on the wire than a NIC carries, or its bytes "
+                "would take longer than the kernel did.",
+                "Give the right --nodes (1: all ranks in one node, nothing is on the wire) and "
+                "--machine."},
     CaveatEntry{"moe.nodes-unknown",
                 "DeepEP prints no number of nodes in these lines, and it cannot be inferred.",
                 "Give it: --nodes N."},

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/finding_table.h"
+#include "core/number_ranges.h"
 #include "core/units.h"
 #include "model/moe/layer.h"
 
@@ -161,6 +163,16 @@ void judge_fixed_cost(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judg
   add_or_join(std::move(finding), "low-latency", judgement);
 }
 
+// More on the wire than the NIC carries, or bytes that take longer than the kernel: the number of
+// nodes or the NIC is not what was said.
+bool contradicts(const JudgedDeepEp& judged, const DeepEpFacts& facts) {
+  constexpr double kRounding = 1.05;  // of two printed figures
+  constexpr double kLeastUs = -5;
+  if (facts.nic.value <= core::Bandwidth() || !judged.wire) return false;
+  return *judged.wire > facts.nic.value * kRounding ||
+         (judged.fixed && judged.fixed->in_us() < kLeastUs);
+}
+
 void judge_stalls(const DeepEpRate& rate, Judgement& judgement) {
   if (!rate.time || !rate.fastest || rate.fastest->in_us() <= 0) return;
   if (*rate.time / *rate.fastest < kStall.value) return;
@@ -188,11 +200,25 @@ void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgeme
       rate.place));
 }
 
+// Of time-outs that name nobody: the ranks that wait, so that the one that does not is missed.
+std::string nobody_named(const std::set<int>& waiting, std::size_t all) {
+  if (waiting.empty())
+    return fmt::format("{} time-out{} of DeepEP, which name{} no rank", all, all == 1 ? "" : "s",
+                       all == 1 ? "s" : "");
+  return fmt::format(
+      "rank{} {} waited in vain for the counts of dispatch; look for the rank that "
+      "is not among them: it did not enter",
+      waiting.size() == 1 ? "" : "s", core::number_ranges({waiting.begin(), waiting.end()}));
+}
+
 // Whom most of the time-outs name.
 void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
   std::map<int, int> named;
-  for (const serving::DeepEpTimeout& timeout : lines.timeouts)
+  std::set<int> waiting;
+  for (const serving::DeepEpTimeout& timeout : lines.timeouts) {
     if (timeout.peer) ++named[*timeout.peer];
+    if (timeout.counts_missing && timeout.rank) waiting.insert(*timeout.rank);
+  }
   if (lines.timeouts.empty()) return;
   const auto most = std::max_element(
       named.begin(), named.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -201,11 +227,10 @@ void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
   const bool is_one = most != named.end() && most->second * 2 > all;
   core::Finding finding = core::make_finding(
       "moe.peer-missing",
-      is_one
-          ? fmt::format("rank {} is waited for: {} of {} time-outs of DeepEP that name a rank "
-                        "name it",
-                        most->first, most->second, all)
-          : fmt::format("{} time-outs of DeepEP, which name no one rank", lines.timeouts.size()));
+      is_one ? fmt::format("rank {} is waited for: {} of {} time-outs of DeepEP that name a rank "
+                           "name it",
+                           most->first, most->second, all)
+             : nobody_named(waiting, lines.timeouts.size()));
   if (is_one) finding.ranks = {most->first};
   finding.confidence = is_one ? core::Confidence::kLikely : core::Confidence::kPossible;
   constexpr std::size_t kShown = 5;
@@ -215,7 +240,9 @@ void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
     if (tells && finding.evidence.size() < kShown)
       finding.evidence.push_back(evidence_of(timeout.place));
   }
-  finding.next = {"the log and the stack of that rank: did it enter dispatch? (py-spy dump)",
+  finding.next = {is_one
+                      ? "the log and the stack of that rank: did it enter dispatch? (py-spy dump)"
+                      : "the log and the stack of the rank that no line is of (py-spy dump)",
                   "comm-probe hang DUMPS   (Flight Recorder: which collective is it in?)"};
   judgement.findings.push_back(std::move(finding));
 }
@@ -244,17 +271,24 @@ DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts)
   DeepEpJudgement result;
   const bool has_best = std::any_of(lines.rates.begin(), lines.rates.end(),
                                     [](const DeepEpRate& rate) { return rate.is_best; });
-  bool unknown = false;
+  bool unknown = false, contradicted = false;
   for (const DeepEpRate& rate : lines.rates) {
     result.rates.push_back(looked_at(rate, facts));
     const JudgedDeepEp& judged = result.rates.back();
     unknown |= rate.rdma && !judged.nodes;
+    contradicted |= contradicts(judged, facts);
     if (!is_judged(rate, has_best)) continue;
     judge_wire(judged, facts, result.judgement);
     judge_fixed_cost(judged, facts, result.judgement);
     judge_stalls(rate, result.judgement);
     judge_logical(judged, facts, result.judgement);
   }
+  if (contradicted)
+    result.judgement.caveats.push_back(core::make_caveat(
+        "moe.wire-above-nic",
+        fmt::format("more on the wire than the {} of a NIC ({}) carries",
+                    format_bandwidth(facts.nic.value), facts.nic.source),
+        "the number of nodes or the NIC is another one; nothing that rests on them holds"));
   judge_timeouts(lines, result.judgement);
   judge_fallbacks(lines, result.judgement);
   if (unknown)

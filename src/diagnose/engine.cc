@@ -7,6 +7,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "model/kv_transfer.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -78,14 +79,41 @@ std::string price_command(const serving::EngineLines& lines) {
       ranks_of(lines) ? std::to_string(*ranks_of(lines)) : "N");
 }
 
+// A start further down in the same file has the custom kernel: what was off before is mended.
+bool is_mended(const serving::EngineLines& lines, const BackendOff& off) {
+  return std::any_of(lines.lists.begin(), lines.lists.end(), [&](const BackendList& list) {
+    return list.is_tensor_parallel() && list.has(off.backend) &&
+           list.evidence.source == off.evidence.source && list.last_line > off.evidence.line;
+  });
+}
+
+// Who reduces small messages in its place.
+struct Instead {
+  std::string text = "small all_reduce calls go to NCCL";
+  bool is_nccl = true;
+};
+Instead instead_of_custom(const serving::EngineLines& lines) {
+  for (const BackendList& list : lines.lists) {
+    if (!list.is_tensor_parallel() || list.has("CUSTOM")) continue;
+    if (list.built.front() == "PYNCCL") return {};
+    return {
+        fmt::format("all_reduce calls go to {} while its size test lets them pass, others to {}",
+                    list.built.front(), list.built.size() > 1 ? list.built[1] : "nobody"),
+        false};
+  }
+  return {};
+}
+
 Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
   const OffAdvice& why = advice_on(off.cause);
+  const Instead instead = instead_of_custom(lines);
   const bool quotes = off.cause == OffCause::kSetupFailed || off.cause == OffCause::kOther;
   Finding finding = core::make_finding(
       "log.custom-all-reduce-off",
-      fmt::format("the custom all-reduce is off: {}{}{}; small all_reduce calls go to NCCL",
-                  why.why, off.cause == OffCause::kWorldSize ? ", here " + off.detail : "",
-                  quotes && !off.detail.empty() ? " (" + off.detail + ")" : ""));
+      fmt::format("the custom all-reduce is off: {}{}{}; {}", why.why,
+                  off.cause == OffCause::kWorldSize ? ", here " + off.detail : "",
+                  quotes && !off.detail.empty() ? " (" + off.detail + ")" : "", instead.text));
+  if (!instead.is_nccl) finding.severity = core::Severity::kInfo;
   finding.confidence = why.confidence;
   finding.evidence.push_back(off.evidence);
   for (const BackendList& list : lines.lists)
@@ -116,6 +144,26 @@ std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
                               "was cut"));
     finding.confidence = by_flag ? core::Confidence::kCertain : core::Confidence::kPossible;
     finding.evidence.push_back(list.evidence);
+    finding.next = {"leave --disable-custom-all-reduce out, unless P2P hangs on this machine",
+                    price_command(lines)};
+    return finding;
+  }
+  return std::nullopt;
+}
+
+// SGLang prints no list of backends, but the arguments of its server.
+std::optional<Finding> switched_off(const serving::EngineLines& lines) {
+  for (const serving::EngineStart& start : lines.starts) {
+    if (start.engine != "SGLang" || !start.custom_disabled.value_or(false)) continue;
+    if (start.tensor_parallel.value_or(1) < 2) continue;
+    Finding finding = core::make_finding(
+        "log.custom-all-reduce-absent",
+        fmt::format("SGLang with TP {} runs without the custom all-reduce: "
+                    "disable_custom_all_reduce is set{}",
+                    *start.tensor_parallel,
+                    start.eager.value_or(false) ? ", and without CUDA graphs" : ""));
+    finding.confidence = core::Confidence::kCertain;
+    finding.evidence.push_back(start.evidence);
     finding.next = {"leave --disable-custom-all-reduce out, unless P2P hangs on this machine",
                     price_command(lines)};
     return finding;
@@ -162,6 +210,16 @@ Finding descriptor_bound(const serving::KvTransfers& transfers) {
                                   "bytes of one transfer over its time");
   finding.evidence.push_back({transfers.file, transfers.line, transfers.text});
   finding.confidence = core::Confidence::kLikely;
+  // few large ones: the time is not theirs
+  const double small = model::kv_constant("small_descriptor").value;
+  if (transfers.descriptors > 0 &&
+      transfers.bytes.count() / static_cast<double>(transfers.descriptors) >= small) {
+    finding.summary += ", too large to be the cause: a fixed cost of each transfer";
+    finding.confidence = core::Confidence::kPossible;
+    finding.next = {"top -H on the engine's host: is the thread that posts short of CPU?",
+                    "comm-probe calc kv --model MODEL --tp N --nic NDR   (what it should take)"};
+    return finding;
+  }
   finding.next = {"larger blocks (--block-size 64) or cross-layer blocks: fewer descriptors",
                   "comm-probe calc kv --model MODEL --tp N --nic NDR --merge 2xLAYERS"};
   return finding;
@@ -173,6 +231,7 @@ Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines
   Judgement judgement;
   bool says_why = false;
   for (const BackendOff& off : lines.off) {
+    if (is_mended(lines, off)) continue;
     if (off.backend == "CUSTOM") {
       judgement.findings.push_back(custom_off(lines, off));
       says_why = true;
@@ -181,7 +240,11 @@ Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines
       judgement.findings.push_back(symm_off(off));
   }
   if (!says_why)
-    if (auto finding = custom_absent(lines)) judgement.findings.push_back(*std::move(finding));
+    for (const auto& rule : {custom_absent, switched_off})
+      if (auto finding = rule(lines)) {
+        judgement.findings.push_back(*std::move(finding));
+        break;
+      }
   for (const serving::KvTransfers& transfers : kv.transfers)
     if (is_descriptor_bound(transfers)) {
       judgement.findings.push_back(descriptor_bound(transfers));

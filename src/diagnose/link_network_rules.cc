@@ -64,6 +64,28 @@ void messages_against_rate(const LinkTest& test, Judgement& out) {
   }
 }
 
+// nixlbench: the mean time of a block is that of one thread, so that a block over it is no more
+// than the bandwidth of all.
+void blocks_against_rate(const LinkTest& test, Judgement& out) {
+  constexpr double kMost = 1.3;
+  if (test.tool != curve::LinkTool::kNixlbench) return;
+  for (const LinkRow& row : test.rows) {
+    if (!row.average || !row.t_avg || *row.t_avg <= core::Duration()) continue;
+    const Bandwidth implied = row.bytes / *row.t_avg;
+    if (implied <= *row.average * kMost) continue;
+    Finding finding =
+        make_finding("curve.rate-contradicts-messages",
+                     fmt::format("{}: {} prints {}, but a block in {} is {}", test.file,
+                                 core::format_bytes(row.bytes), format_bandwidth(*row.average),
+                                 format_duration(*row.t_avg), format_bandwidth(implied)));
+    finding.confidence = core::Confidence::kCertain;
+    finding.evidence = {evidence_of(test, row, rate_text(row))};
+    finding.next = {"run it again and keep the whole output"};
+    out.findings.push_back(std::move(finding));
+    return;
+  }
+}
+
 void say_unsteady(const LinkTest& test, const LinkRow& slow, std::string best, Judgement& out) {
   Finding finding = make_finding(
       "curve.link-unsteady",
@@ -293,6 +315,7 @@ void cold_first_row(const LinkTest& test, Judgement& out) {
 Judgement judge_link_rates(const LinkTest& test, const LinkReference& reference) {
   Judgement out;
   messages_against_rate(test, out);
+  blocks_against_rate(test, out);
   unsteady(test, out);
   falls_with_size(test, out);
   if (!out.has("curve.rate-contradicts-messages")) against_port(test, reference, out);

@@ -1,6 +1,8 @@
 #include "serving/kv_lines.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 namespace comm_probe::serving {
@@ -32,6 +34,22 @@ std::string quoted_behind(std::string_view text, std::string_view mark) {
   return std::string(text.substr(0, std::min<std::size_t>(text.find_first_of("'\", )}"), 64)));
 }
 
+// An interval that does not print its transfers counts as one.
+void add_interval(KvTransfers& all, const KvTransfers& one) {
+  const auto weight = static_cast<double>(std::max<std::int64_t>(one.count, 1));
+  const auto before = static_cast<double>(
+      std::max<std::int64_t>(all.count, static_cast<std::int64_t>(all.intervals)));
+  const double sum = before + weight;
+  all.bytes = (all.bytes * before + one.bytes * weight) / sum;
+  all.time = (all.time * before + one.time * weight) / sum;
+  all.post = (all.post * before + one.post * weight) / sum;
+  all.descriptors = std::llround((static_cast<double>(all.descriptors) * before +
+                                  static_cast<double>(one.descriptors) * weight) /
+                                 sum);
+  all.count += one.count;
+  ++all.intervals;
+}
+
 }  // namespace
 
 void KvLineReader::add(const core::Line& line) {
@@ -57,20 +75,29 @@ void KvLineReader::add_metrics(const core::Line& line) {
   const auto size = number_behind(line.text, "Avg MB per transfer=");
   if (!time || !size || *time < kLeast || *size < kLeast) return;
   ++found_;
-  if (!in_file_) lines_.transfers.emplace_back();
-  in_file_ = true;
-  const auto whole = [&line](std::string_view mark) {
-    return static_cast<std::int64_t>(number_behind(line.text, mark).value_or(0));
+  const auto number = [&line](std::string_view mark) {
+    return number_behind(line.text, mark).value_or(0);
   };
-  lines_.transfers.back() = {
-      whole("Num successful transfers="),
-      core::Bytes::of(*size * kMiB),
-      core::Duration::from_ms(*time),
-      core::Duration::from_ms(number_behind(line.text, "Avg post time (ms)=").value_or(0)),
-      whole("Avg number of descriptors="),
-      file_,
-      line.number,
-      std::string(line.text.substr(0, kLongestShown))};
+  const bool is_first = !in_file_;
+  if (is_first) lines_.transfers.emplace_back();
+  in_file_ = true;
+  KvTransfers& all = lines_.transfers.back();
+  const KvTransfers one = {static_cast<std::int64_t>(number("Num successful transfers=")),
+                           1,
+                           core::Bytes::of(*size * kMiB),
+                           core::Duration::from_ms(*time),
+                           core::Duration::from_ms(number("Avg post time (ms)=")),
+                           static_cast<std::int64_t>(number("Avg number of descriptors=")),
+                           file_,
+                           line.number,
+                           std::string(line.text.substr(0, kLongestShown))};
+  add_interval(all, one);
+  const core::Bandwidth rate = one.bytes / one.time;
+  if (!is_first && rate >= slowest_) return;
+  slowest_ = rate;
+  all.file = one.file;
+  all.line = one.line;
+  all.text = one.text;
 }
 
 }  // namespace comm_probe::serving

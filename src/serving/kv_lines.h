@@ -20,8 +20,10 @@
 
 namespace comm_probe::serving {
 
+// All intervals of one file: means over their transfers; the line is that of the slowest interval.
 struct KvTransfers {
   std::int64_t count = 0;
+  std::size_t intervals = 0;
   core::Bytes bytes = {};        // of one, on one rank
   core::Duration time = {};      // of one
   core::Duration post = {};      // of it: the CPU's posting
@@ -37,7 +39,7 @@ struct KvLines {
   std::string config_file = {};
   std::uint64_t config_line = 0;
   std::string config_text = {};
-  std::vector<KvTransfers> transfers = {};  // the last of each file: a running mean of its interval
+  std::vector<KvTransfers> transfers = {};  // one per file
 
   bool empty() const { return connector.empty() && transfers.empty(); }
 };
@@ -60,7 +62,8 @@ class KvLineReader {
   KvLines lines_ = {};
   std::string file_ = {};
   std::size_t found_ = 0;
-  bool in_file_ = false;  // the last transfer is of this file
+  bool in_file_ = false;          // the last transfer is of this file
+  core::Bandwidth slowest_ = {};  // of its intervals
 };
 
 }  // namespace comm_probe::serving

@@ -25,7 +25,7 @@ MoeMessages moe_messages(const MoeLayer& layer);
 // Per microsecond.
 double issue_rate(double messages, core::Duration time);
 
-// How fast somebody posts RDMA work requests, in messages per microsecond.
+// How fast somebody posts RDMA work requests, in messages to other nodes per microsecond.
 struct MoePoster {
   std::string_view name;
   double low;

@@ -110,17 +110,21 @@ class Router {
 };
 
 // How many copies each expert has: one, and the slots that are left go one by one to the expert
-// with the most load per copy.
-std::vector<int> copies_of(const std::vector<std::uint64_t>& load, std::int64_t slots) {
+// with the most load per copy. A second copy on one rank would change nothing: at most one per
+// rank.
+std::vector<int> copies_of(const std::vector<std::uint64_t>& load, int ranks, std::int64_t slots) {
   std::vector<int> copies(load.size(), 1);
   using Entry = std::pair<double, std::size_t>;
   std::priority_queue<Entry> heaviest;
   for (std::size_t expert = 0; expert < load.size(); ++expert)
     heaviest.emplace(static_cast<double>(load[expert]), expert);
-  for (std::int64_t left = slots - static_cast<std::int64_t>(load.size()); left > 0; --left) {
+  std::int64_t left = slots - static_cast<std::int64_t>(load.size());
+  while (left > 0 && !heaviest.empty()) {
     const std::size_t expert = heaviest.top().second;
     heaviest.pop();
+    if (copies[expert] >= ranks) continue;
     ++copies[expert];
+    --left;
     heaviest.emplace(static_cast<double>(load[expert]) / copies[expert], expert);
   }
   return copies;
@@ -140,7 +144,7 @@ ExpertPlacement equal_shares(int experts, int ranks) {
 ExpertPlacement balanced_placement(const std::vector<std::uint64_t>& load, int ranks, int slots) {
   COMM_PROBE_CHECK(std::int64_t{ranks} * slots >= static_cast<std::int64_t>(load.size()),
                    "more experts than slots");
-  const std::vector<int> copies = copies_of(load, std::int64_t{ranks} * slots);
+  const std::vector<int> copies = copies_of(load, ranks, std::int64_t{ranks} * slots);
   struct Item {
     double load;
     std::size_t expert;
@@ -157,10 +161,20 @@ ExpertPlacement balanced_placement(const std::vector<std::uint64_t>& load, int r
   std::vector<int> taken(static_cast<std::size_t>(ranks));
   std::vector<std::vector<int>> holders(load.size());
   for (const Item& item : items) {
-    const auto [sum, rank] = lightest.top();
-    lightest.pop();
-    holders[item.expert].push_back(rank);
-    if (++taken[static_cast<std::size_t>(rank)] < slots) lightest.emplace(sum + item.load, rank);
+    std::vector<int>& held = holders[item.expert];
+    std::vector<Entry> passed;  // ranks that hold it
+    while (!lightest.empty() &&
+           std::find(held.begin(), held.end(), lightest.top().second) != held.end()) {
+      passed.push_back(lightest.top());
+      lightest.pop();
+    }
+    if (!lightest.empty()) {  // else only ranks that hold it have a slot left
+      const auto [sum, rank] = lightest.top();
+      lightest.pop();
+      held.push_back(rank);
+      if (++taken[static_cast<std::size_t>(rank)] < slots) lightest.emplace(sum + item.load, rank);
+    }
+    for (const Entry& entry : passed) lightest.push(entry);
   }
   ExpertPlacement placement;
   for (const std::vector<int>& held : holders) {

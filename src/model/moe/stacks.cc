@@ -36,9 +36,8 @@ PatternPrice all_gather(const MoeLayer& layer, const MoeLinks& links) {
 }
 
 PatternPrice all_to_all(const MoeLayer& layer, const MoeLinks& links) {
-  MoeLayer plain = layer;
-  plain.dispatch = plain.combine = MoeFormat::kBf16;
-  const MoePrice flat = price_moe(plain, links, MoeScheme::kFlat, MoeDraw::kDistinct);
+  const MoePrice flat =
+      price_moe(megatron_layer(layer), links, MoeScheme::kFlat, MoeDraw::kDistinct);
   PatternPrice price{flat.dispatch, flat.combine, 4};
   price.dispatch.alpha += 2 * links.alpha;
   return price;
@@ -62,6 +61,12 @@ const char* pattern_name(MoePattern pattern) {
 
 std::span<const MoeStack> megatron_dispatchers() { return kMegatron; }
 std::span<const MoeStack> vllm_backends() { return kVllm; }
+
+MoeLayer megatron_layer(const MoeLayer& layer) {
+  MoeLayer plain = layer;
+  plain.dispatch = plain.combine = MoeFormat::kBf16;
+  return plain;
+}
 
 PatternPrice price_pattern(const MoeLayer& layer, const MoeLinks& links, MoePattern pattern) {
   switch (pattern) {

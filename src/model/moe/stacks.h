@@ -30,6 +30,8 @@ struct MoeStack {
 };
 // moe_token_dispatcher_type of Megatron-LM; the first is the default.
 std::span<const MoeStack> megatron_dispatchers();
+// Megatron-LM dispatches its bf16 activations, whatever the layer's format.
+MoeLayer megatron_layer(const MoeLayer& layer);
 // --all2all-backend of vLLM; the first is the default.
 std::span<const MoeStack> vllm_backends();
 

@@ -116,6 +116,20 @@ std::string detail_of(const OffText& kind, std::string_view line) {
   return text.substr(0, 160);
 }
 
+// Somebody may quote the line: what stands in front of the engine's own is the prefix of a log.
+bool is_own_words(std::string_view line, std::size_t at) {
+  std::string_view front = line.substr(0, at);
+  while (front.ends_with(' ') || front.ends_with('\t')) front.remove_suffix(1);
+  if (front.empty() || std::string_view("]):|->0123456789").find(front.back()) != kNowhere)
+    return true;
+  if (front.ends_with("\"message\":\"") || front.ends_with("\"message\": \"") ||
+      front.ends_with("\"msg\": \"") || front.ends_with("\"msg\":\""))
+    return true;
+  for (const std::string_view level : {"INFO", "WARNING", "WARN", "ERROR", "DEBUG"})
+    if (front.ends_with(level)) return true;
+  return false;
+}
+
 }  // namespace
 
 bool BackendList::has(std::string_view name) const {
@@ -152,19 +166,25 @@ void EngineLineReader::add_list(const core::Line& line) {
   list.group = word_until(behind(rest, "'"), "'");
   list.potential = quoted_list(behind(line.text, "potential backends: "));
   list.evidence = evidence(line, at);
+  list.last_line = line.number;
   if (list.built.empty()) return;
   ++found_;
-  const bool is_known =
-      std::any_of(lines_.lists.begin(), lines_.lists.end(), [&list](const BackendList& other) {
+  const auto known =
+      std::find_if(lines_.lists.begin(), lines_.lists.end(), [&list](const BackendList& other) {
         return other.group == list.group && other.built == list.built;
       });
-  if (!is_known && lines_.lists.size() < kMostKept) lines_.lists.push_back(std::move(list));
+  if (known == lines_.lists.end()) {
+    if (lines_.lists.size() < kMostKept) lines_.lists.push_back(std::move(list));
+  } else if (known->evidence.source == list.evidence.source) {
+    known->last_line = line.number;
+  }
 }
 
 void EngineLineReader::add_off(const core::Line& line) {
   for (const OffText& kind : kOffTexts) {
     const std::size_t at = line.text.find(kind.text);
     if (at == kNowhere) continue;
+    if (!is_own_words(line.text, at)) return;
     ++found_;
     BackendOff off = {kind.backend, kind.cause, detail_of(kind, line.text.substr(at)),
                       evidence(line, at), 1};

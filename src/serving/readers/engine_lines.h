@@ -29,6 +29,7 @@ struct BackendList {
   std::vector<std::string> built = {};
   std::vector<std::string> potential = {};  // empty: not printed
   core::Evidence evidence = {};
+  std::uint64_t last_line = 0;  // where it was printed last, in the file of the evidence
 
   bool has(std::string_view name) const;
   bool could_have(std::string_view name) const;

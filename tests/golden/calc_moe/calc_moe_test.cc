@@ -57,6 +57,37 @@ TEST(CalcMoe, DecodeOverAMachineOfTheCatalog) {
   EXPECT_NEAR(result["messages"]["posters"][0]["time_us"][0], 298.7, 0.05);
 }
 
+// What was seen is 896 remote messages in 173 us: the whole dispatch, no rate beside it.
+TEST(CalcMoe, IbgdaIsSeenWithRemoteMessages) {
+  const json result = result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8",
+                                 "--machine", "dgx-h100", "--tokens", "128"});
+  for (const json& poster : result["messages"]["posters"])
+    if (poster["name"] == "IBGDA") {
+      EXPECT_NEAR(poster["per_us"][0], 5.18, 0.005);
+      EXPECT_NEAR(poster["time_us"][0], 173, 1e-6);
+    }
+}
+
+// Megatron sends bf16 by each of its dispatchers: 7.46 ms with flex on 4 of 8 nodes, not 5.65.
+TEST(CalcMoe, MegatronIsPricedInOneFormat) {
+  const json result = result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8",
+                                 "--gpus-per-node", "8", "--tokens", "4096", "--group-limit", "4",
+                                 "--nic", "50GB/s", "--nvlink", "450GB/s"});
+  for (const json& stack : result["megatron"])
+    if (stack["name"] == "flex") {
+      EXPECT_NEAR(stack["time_us"], 2 * 3729, 2);
+    }
+}
+
+TEST(CalcMoe, EachLinkSaysWhoKnowsIt) {
+  const json links =
+      result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8", "--machine",
+                 "dgx-h100", "--tokens", "128", "--nic", "1GB/s"})["links"];
+  EXPECT_EQ(links["nic_source"], "given on the command line");
+  EXPECT_EQ(links["nvlink_source"], "dgx-h100");
+  EXPECT_EQ(links["nvlink_basis"], "catalog");
+}
+
 TEST(CalcMoe, TextFitsAHundredColumns) {
   for (const auto& more : {std::vector<std::string>{}, std::vector<std::string>{"--explain"}}) {
     const auto run = test::run_binary(with(kPrefill, more));

@@ -89,6 +89,32 @@ TEST(DeepEpJudgement, NoRowOfTheDocumentationIsSlow) {
     }
 }
 
+// The same EP8 figures with --nodes 8: 86 of 50 GB/s on the wire cannot be.
+TEST(DeepEpJudgement, MoreThanTheNicCarriesIsSaid) {
+  DeepEpFacts facts = kNdr;
+  facts.nodes = 8;
+  const char* const ep8 =
+      "[rank 0] Dispatch bandwidth: 98.5 GB/s, avg_t=77.00 us | Combine bandwidth: 128.8 GB/s, "
+      "avg_t=114.00 us\n";
+  EXPECT_TRUE(judge(ep8, facts)->result.judgement.has("moe.wire-above-nic"));
+  facts.nodes = 1;
+  EXPECT_FALSE(judge(ep8, facts)->result.judgement.has("moe.wire-above-nic"));
+}
+
+// Who waits for the counts is known; the rank that prints nothing is the one to look for.
+TEST(DeepEpJudgement, TheRankWithoutALineIsLookedFor) {
+  const auto judged = judge(
+      "Global rank: 0, num_recv_tokens: -1, num_rdma_recv_tokens: -1\n"
+      "RuntimeError: DeepEP error: timeout (dispatch CPU)\n"
+      "Global rank: 2, num_recv_tokens: -1, num_rdma_recv_tokens: -1\n"
+      "RuntimeError: DeepEP error: timeout (dispatch CPU)\n");
+  ASSERT_EQ(judged->result.judgement.findings.size(), 1u);
+  const core::Finding& finding = judged->result.judgement.findings[0];
+  EXPECT_TRUE(finding.ranks.empty());
+  EXPECT_NE(finding.summary.find("ranks 0, 2"), std::string::npos) << finding.summary;
+  EXPECT_NE(finding.summary.find("not among them"), std::string::npos) << finding.summary;
+}
+
 // Issue 148: 84 ms in the mean, 0.9 at best.
 TEST(DeepEpJudgement, StallsAreNoBandwidth) {
   const auto judged = judge(

@@ -60,6 +60,27 @@ class LinkTruth : public testing::Test {
   }
 };
 
+// nixlbench: 64 MiB in 13.8 us would be 4863 GB/s, whatever is printed beside it.
+TEST(NixlbenchRows, BlocksFasterThanTheirBandwidthAreSaid) {
+  const auto judged = [](const char* row) {
+    core::Input input = core::Input::from_memory(
+        "nix.txt", std::string("Block Size (B)  Batch Size  B/W (GB/Sec)  Avg Lat. (us)  Avg Prep "
+                               "(us)  P99 Prep (us)  Avg Post (us)  P99 Post (us)  Avg Tx (us)  "
+                               "P99 Tx (us)\n----------\n") +
+                       row + "\n");
+    const auto reading = curve::read(input);
+    EXPECT_TRUE(reading && reading->links.size() == 1);
+    return judge_all(reading->links);
+  };
+  EXPECT_TRUE(judged("67108864 1 48.601437 13.8 20.0 25.0 1.5 2.1 1379.3 1448.3")
+                  .has("curve.rate-contradicts-messages"));
+  EXPECT_FALSE(judged("67108864 1 48.601437 1380.8 20.0 25.0 1.5 2.1 1379.3 1448.3")
+                   .has("curve.rate-contradicts-messages"));
+  EXPECT_FALSE(judged("67108864 1 97.2 1380.8 20.0 25.0 1.5 2.1 1379.3 1448.3")
+                   .has("curve.rate-contradicts-messages"))
+      << "two threads";
+}
+
 TEST_F(LinkTruth, HealthyFilesAreQuiet) {
   for (const auto& entry : std::filesystem::directory_iterator(kField)) {
     const std::string name = entry.path().filename().string();

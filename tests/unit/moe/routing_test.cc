@@ -165,14 +165,33 @@ TEST(MoeRoutingDraw, OnePickFollowsTheWeights) {
 }
 
 TEST(MoePlacement, SpareSlotsGoToTheHeaviestExperts) {
-  // 4 experts on 2 ranks with 3 slots: the two more go to the expert with 60 of 90 pairs
+  // 4 experts on 2 ranks with 3 slots: one more goes to the expert with 60 of 90 pairs, which both
+  // ranks hold then
   const ExpertPlacement placement = balanced_placement({60, 10, 10, 10}, 2, 3);
-  EXPECT_EQ(placement.first[1] - placement.first[0], 3u);
+  EXPECT_EQ(placement.first[1] - placement.first[0], 2u);
   ASSERT_EQ(placement.ranks.size(), 6u);
   std::map<int, int> held;
   for (const int rank : placement.ranks) ++held[rank];
   EXPECT_EQ(held[0], 3);
   EXPECT_EQ(held[1], 3);
+}
+
+// A second copy on the same rank would take its slot for nothing.
+TEST(MoePlacement, NoRankHoldsAnExpertTwice) {
+  const std::vector<std::vector<std::uint64_t>> loads = {
+      {1000, 1, 1, 1, 1, 1, 1, 1}, {5, 5, 5, 5, 5, 5, 5, 5}, {100, 90, 0, 0, 0, 0, 0, 0}};
+  for (const auto& load : loads)
+    for (const int slots : {1, 2, 3, 5}) {
+      const ExpertPlacement placement = balanced_placement(load, 8, slots);
+      for (std::size_t expert = 0; expert < load.size(); ++expert) {
+        const std::set<int> held(placement.ranks.begin() + placement.first[expert],
+                                 placement.ranks.begin() + placement.first[expert + 1]);
+        EXPECT_EQ(held.size(), placement.first[expert + 1] - placement.first[expert]) << slots;
+        EXPECT_FALSE(held.empty());
+      }
+    }
+  // one copy on each of 8 ranks: everybody has an eighth
+  EXPECT_EQ(balanced_placement({1000, 1, 1, 1, 1, 1, 1, 1}, 8, 2).first[1], 8u);
 }
 
 // The slowest rank sets the time: 10 copies into one rank, whatever the mean is.

@@ -170,5 +170,77 @@ TEST(EngineLines, HostileText) {
            std::string(1 << 20, 'b') + "'");
 }
 
+constexpr const char* kOff =
+    "WARNING 06-14 04:57:12 [custom_all_reduce.py:130] Custom allreduce is disabled because of "
+    "missing custom allreduce library\n";
+std::string list_of(const std::string& built) {
+  return "INFO 06-14 04:57:12 [cuda_communicator.py:245] Using [" + built +
+         "] all-reduce backends (in dispatch order) for group 'tp:0' out of potential backends: "
+         "['NCCL_SYMM_MEM', 'FLASHINFER', 'CUSTOM', 'SYMM_MEM', 'PYNCCL']\n";
+}
+
+// What was off in a first start and is on in the second is mended; in the other order it is not.
+TEST(EngineLines, AListWithCustomBehindTheLineRefutesIt) {
+  EXPECT_TRUE(ids_of(kOff + list_of("'PYNCCL'") + list_of("'CUSTOM', 'PYNCCL'")).empty());
+  EXPECT_EQ(ids_of(list_of("'CUSTOM', 'PYNCCL'") + kOff + list_of("'PYNCCL'")),
+            std::vector<std::string>{"log.custom-all-reduce-off"});
+}
+
+// Somebody's prompt is no line of the engine.
+TEST(EngineLines, AQuotedLineIsNoLine) {
+  for (const char* prompt :
+       {"INFO [api.py:7] prompt: \"why is Custom allreduce is disabled because of missing "
+        "things?\"\n",
+        "INFO request: they say Custom allreduce is disabled because of missing\n"})
+    EXPECT_TRUE(ids_of(list_of("'CUSTOM', 'PYNCCL'") + prompt).empty()) << prompt;
+  for (const char* own :
+       {"Custom allreduce is disabled because of missing custom allreduce library\n",
+        "(Worker_TP0 pid=7) WARNING Custom allreduce is disabled because of missing x\n",
+        "{\"level\":\"WARNING\",\"message\":\"Custom allreduce is disabled because of missing "
+        "x\"}\n"})
+    EXPECT_EQ(ids_of(own).size(), 1u) << own;
+}
+
+// Who reduces instead is the first of the list.
+TEST(EngineLines, SaysWhoReducesInstead) {
+  const auto said = [](const std::string& text) {
+    return diagnose::judge_engine(lines_of(text), {}).findings.at(0);
+  };
+  const auto nccl = said(kOff + list_of("'PYNCCL'"));
+  EXPECT_NE(nccl.summary.find("go to NCCL"), std::string::npos) << nccl.summary;
+  EXPECT_EQ(nccl.severity, core::Severity::kWarning);
+  const auto other = said(kOff + list_of("'FLASHINFER', 'PYNCCL'"));
+  EXPECT_NE(other.summary.find("go to FLASHINFER"), std::string::npos) << other.summary;
+  EXPECT_EQ(other.summary.find("go to NCCL"), std::string::npos) << other.summary;
+  EXPECT_EQ(other.severity, core::Severity::kInfo);
+}
+
+TEST(EngineLines, SglangWithoutTheCustomKernel) {
+  const std::string line = "server_args=ServerArgs(model_path='m', tp_size=8, ";
+  EXPECT_EQ(ids_of(line + "disable_custom_all_reduce=True, disable_cuda_graph=True)\n"),
+            std::vector<std::string>{"log.custom-all-reduce-absent"});
+  EXPECT_TRUE(ids_of(line + "disable_custom_all_reduce=False)\n").empty());
+  EXPECT_TRUE(
+      ids_of("server_args=ServerArgs(tp_size=1, disable_custom_all_reduce=True)\n").empty());
+}
+
+// 56 descriptors of 1.25 MiB are not what takes 5.7 ms: no advice on block sizes.
+TEST(EngineLines, FewLargeDescriptorsAreNotTheCause) {
+  KvLines kv;
+  kv.transfers.push_back({.count = 1,
+                          .intervals = 1,
+                          .bytes = core::Bytes::of(70.0 * 1048576),
+                          .time = core::Duration::from_ms(9.862),
+                          .post = core::Duration::from_ms(5.693),
+                          .descriptors = 56});
+  const auto findings = diagnose::judge_engine({}, kv).findings;
+  ASSERT_EQ(findings.size(), 1u);
+  for (const std::string& next : findings[0].next)
+    EXPECT_EQ(next.find("block"), std::string::npos) << next;
+  kv.transfers[0].descriptors = 40960;
+  EXPECT_NE(diagnose::judge_engine({}, kv).findings[0].next[0].find("larger blocks"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace comm_probe::serving

@@ -44,6 +44,45 @@ TEST(KvLines, ConfigAndMetrics) {
   EXPECT_EQ(lines.transfers[0].line, 2u);
 }
 
+std::string interval(int count, double ms, double post, int descriptors) {
+  return "KV Transfer metrics: Num successful transfers=" + std::to_string(count) +
+         ", Avg xfer time (ms)=" + std::to_string(ms) +
+         ", Avg post time (ms)=" + std::to_string(post) +
+         ", Avg MB per transfer=160.0, Avg number of descriptors=" + std::to_string(descriptors) +
+         "\n";
+}
+
+// 100 slow transfers are not healed by a last fast one, nor 100 fast ones condemned by a slow one.
+TEST(KvLines, EveryIntervalCounts) {
+  const auto nic = core::Bandwidth::from_GBps(50);
+  const KvLines sick = lines_of(config("cuda") + interval(50, 900, 800, 40960) +
+                                interval(50, 900, 800, 40960) + interval(1, 3.6, 0.1, 512));
+  ASSERT_EQ(sick.transfers.size(), 1u);
+  EXPECT_EQ(sick.transfers[0].count, 101);
+  EXPECT_EQ(sick.transfers[0].intervals, 3u);
+  EXPECT_NEAR(sick.transfers[0].time.in_ms(), (100 * 900 + 3.6) / 101, 1e-6);
+  EXPECT_EQ(sick.transfers[0].line, 2u) << "the slowest";
+  EXPECT_EQ(diagnose::judge_kv(sick, nic).findings.size(), 1u);
+  const KvLines well =
+      lines_of(config("cuda") + interval(100, 3.8, 0.1, 512) + interval(1, 20, 1, 512));
+  EXPECT_TRUE(diagnose::judge_kv(well, nic).findings.empty());
+}
+
+// Healthy is 1.4 times the bytes beside the fixed cost of a transfer: Mooncake's own figures.
+TEST(KvLines, PublishedTransfersAreHealthy) {
+  const auto nic = core::Bandwidth::from_GBps(50);
+  EXPECT_TRUE(diagnose::judge_kv(lines_of(config("cuda") + interval(10, 4.5, 0.2, 512)), nic)
+                  .findings.empty());
+  const std::string small =
+      "KV Transfer metrics: Num successful transfers=9, Avg xfer time (ms)=0.78, Avg post time "
+      "(ms)=0.1, Avg MB per transfer=18.0, Avg number of descriptors=36\n";
+  EXPECT_TRUE(diagnose::judge_kv(lines_of(config("cuda") + small), nic).findings.empty());
+  const auto slow = diagnose::judge_kv(lines_of(config("cuda") + interval(9, 12, 0.2, 512)), nic);
+  ASSERT_EQ(slow.findings.size(), 1u);
+  for (const std::string& next : slow.findings[0].next)
+    EXPECT_EQ(next.find("kv_buffer_device=cuda"), std::string::npos) << "it is cuda";
+}
+
 TEST(KvLines, DamagedMetricsAreNone) {
   EXPECT_TRUE(lines_of("KV Transfer metrics: Avg xfer time (ms)=0, Avg MB per transfer=1\n"
                        "KV Transfer metrics: Avg xfer time (ms)=1e300, Avg MB per transfer=1\n"
