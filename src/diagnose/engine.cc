@@ -79,11 +79,12 @@ std::string price_command(const serving::EngineLines& lines) {
       ranks_of(lines) ? std::to_string(*ranks_of(lines)) : "N");
 }
 
-// A start further down in the same file has the custom kernel: what was off before is mended.
-bool is_mended(const serving::EngineLines& lines, const BackendOff& off) {
+// A start further down in the same file has the backend: what lacked it before is mended.
+bool is_mended(const serving::EngineLines& lines, std::string_view backend, const std::string& file,
+               std::uint64_t line) {
   return std::any_of(lines.lists.begin(), lines.lists.end(), [&](const BackendList& list) {
-    return list.is_tensor_parallel() && list.has(off.backend) &&
-           list.evidence.source == off.evidence.source && list.last_line > off.evidence.line;
+    return list.is_tensor_parallel() && list.has(backend) && list.evidence.source == file &&
+           list.last_line > line;
   });
 }
 
@@ -132,6 +133,7 @@ Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
 std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
   for (const BackendList& list : lines.lists) {
     if (!list.is_tensor_parallel() || list.has("CUSTOM") || !list.could_have("CUSTOM")) continue;
+    if (is_mended(lines, "CUSTOM", list.evidence.source, list.last_line)) continue;
     const bool by_flag = std::any_of(
         lines.starts.begin(), lines.starts.end(),
         [](const serving::EngineStart& one) { return one.custom_disabled.value_or(false); });
@@ -231,7 +233,7 @@ Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines
   Judgement judgement;
   bool says_why = false;
   for (const BackendOff& off : lines.off) {
-    if (is_mended(lines, off)) continue;
+    if (is_mended(lines, off.backend, off.evidence.source, off.evidence.line.value_or(0))) continue;
     if (off.backend == "CUSTOM") {
       judgement.findings.push_back(custom_off(lines, off));
       says_why = true;

@@ -137,7 +137,7 @@ TEST(EngineJudgement, AbsentWithoutALine) {
 
 TEST(EngineJudgement, PostingThatIsTheTransfer) {
   KvLines kv;
-  kv.transfers.push_back({1, core::Bytes::of(70.0 * 1048576), core::Duration::from_ms(9.862),
+  kv.transfers.push_back({1, 1, core::Bytes::of(70.0 * 1048576), core::Duration::from_ms(9.862),
                           core::Duration::from_ms(5.693), 56, "engine.log", 17, "KV Transfer"});
   const auto judgement = diagnose::judge_engine({}, kv);
   ASSERT_EQ(judgement.findings.size(), 1u);
