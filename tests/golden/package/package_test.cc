@@ -38,7 +38,7 @@ TEST_F(Package, RunsWhereItWasMovedTo) {
 TEST_F(Package, HoldsWhatIsPromised) {
   for (const char* path :
        {"bin/comm-probe", "share/comm-probe/catalog/gpus.toml", "share/doc/comm-probe/README.md",
-        "share/doc/comm-probe/docs/findings.md"})
+        "share/doc/comm-probe/docs/findings.md", "share/doc/comm-probe/third_party.txt"})
     EXPECT_TRUE(fs::exists(folder_ / "moved" / path)) << path;
   for (const auto& file : fs::directory_iterator(build())) {
     const std::string name = file.path().filename();
