@@ -1,4 +1,5 @@
 // Findings: the sentence, what was expected and seen, the lines that prove it, the next command.
+import { commandOf } from "./command";
 import { Child, folded, h, shortened } from "./dom";
 import { bytes, microseconds, plain, ranks } from "./format";
 import { Fields, fields, list, number, numbers, text } from "./json";
@@ -41,17 +42,17 @@ function evidence(one: Fields): Child {
 }
 
 // A command can be run, other advice only read.
-const COMMAND = /^(sudo |comm-probe |ib|nvidia-smi|lspci|ls |cat |grep |dmesg|ulimit|ethtool|mlxlink|rdma |numactl|unset |export |[A-Z_]+=|setpci|chronyc|journalctl|perfquery|show_gids|dcgmi|mpirun|python)/;
-
 function next(action: string): Child {
-  if (!COMMAND.test(action)) return h("li", {}, action);
-  const command = h("code", {}, action);
+  const found = commandOf(action);
+  if (found === null) return h("li", {}, action);
+  const command = h("code", {}, found.command);
   const copy = (event: Event) => {
     const button = event.currentTarget as HTMLElement;
     getSelection()?.selectAllChildren(command);
-    void navigator.clipboard?.writeText(action).then(() => { button.textContent = "copied"; }, () => {});
+    void navigator.clipboard?.writeText(found.command).then(() => { button.textContent = "copied"; }, () => {});
   };
-  return h("li", {}, command, h("button", { class: "copy", title: "copy the command", click: copy }, "copy"));
+  return h("li", {}, command, h("button", { class: "copy", title: "copy the command", click: copy }, "copy"),
+           found.remark && h("span", { class: "soft" }, ` ${found.remark}`));
 }
 
 export function finding(one: Fields, isOpen: boolean): Child {
