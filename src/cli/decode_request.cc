@@ -236,6 +236,10 @@ core::Result<bool> DecodeRequest::take_model(DecodeQuestion& question) {
   question.shape.layers += choice->other_layers;
   question.shape_basis = choice->basis;
   if (calls_option_->count() == 0) calls_per_layer_ = choice->calls_per_layer;
+  if (calls_per_layer_ == 0 && calls_option_->count() == 0)
+    return input_error(
+        fmt::format("layers of {} have unlike numbers of all_reduce calls", choice->shape.name),
+        "give --calls-per-layer, or --layers and --hidden instead of the file");
   if (choice->input) question.inputs.push_back(*choice->input);
   return true;
 }

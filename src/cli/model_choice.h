@@ -17,7 +17,7 @@ struct ModelChoice {
   std::string type = {};                        // of the weights, where the file says it
   int other_layers = 0;                         // without an attention cache
   int state_layers = 0;                         // of these: a state of constant size
-  int calls_per_layer = 2;                      // all_reduce calls under tensor parallelism
+  int calls_per_layer = 2;                      // all_reduce calls; 0: not the same for each
   std::vector<serving::ConfigNote> notes = {};  // what a config.json leaves open
   std::optional<core::InputRecord> input = {};
 };

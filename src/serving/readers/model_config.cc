@@ -286,6 +286,7 @@ void take_layers(const ModelLayers& layers, ModelConfig& config) {
       layers.count(LayerKind::kFull) + layers.count(LayerKind::kChunk) + shape.window_layers;
   config.other_layers = static_cast<int>(layers.kinds.size()) - shape.layers;
   if (layers.is_single) config.calls_per_layer = 1;
+  if (layers.is_uneven) config.calls_per_layer = 0;
 }
 
 std::string first_text(const Parts& parts, const char* key) {

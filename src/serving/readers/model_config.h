@@ -34,11 +34,12 @@ struct ConfigNote {
 
 struct ModelConfig {
   catalog::ModelShape shape = {};
-  std::string type = {};    // "bfloat16"; empty: not said
-  std::string path = {};    // of the file
-  int other_layers = 0;     // without a cache that grows: left out of the shape
-  int state_layers = 0;     // of these: a state of constant size (state space, linear attention)
-  int calls_per_layer = 2;  // all_reduce calls under tensor parallelism: mixer and MLP
+  std::string type = {};  // "bfloat16"; empty: not said
+  std::string path = {};  // of the file
+  int other_layers = 0;   // without a cache that grows: left out of the shape
+  int state_layers = 0;   // of these: a state of constant size (state space, linear attention)
+  // all_reduce calls under tensor parallelism: mixer and MLP; 0: not the same for each layer
+  int calls_per_layer = 2;
   std::vector<ConfigNote> notes = {};
 };
 

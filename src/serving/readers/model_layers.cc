@@ -125,6 +125,7 @@ void take_period(ConfigFields& fields, ModelLayers& layers) {
 void take_blocks(ConfigFields& fields, ModelLayers& layers) {
   const Json& list = fields.list("block_configs");
   if (!reaches(fields, "block_configs", list.size(), layers.kinds.size())) return;
+  layers.is_uneven = true;
   set_all(layers, [&](int i) {
     const Json& block = list[static_cast<std::size_t>(i)];
     const auto attention = block.is_object() ? block.find("attention") : block.end();

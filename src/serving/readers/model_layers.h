@@ -34,6 +34,7 @@ struct ModelLayers {
   std::string strange = {};  // the first word for a layer that is not known: taken as attention
   bool is_said = false;      // the file says which layers have attention
   bool is_single = false;    // a layer is one mixer or one MLP, not both
+  bool is_uneven = false;    // some layers have both, some one of them
 
   int count(LayerKind kind) const;
 };

@@ -1,6 +1,8 @@
 // `calc decode` as a user calls it: message, backends, what is taken, what it saves, yes or no.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -253,6 +255,27 @@ TEST(CalcDecode, ReachableIsSaidOfTheHardware) {
   EXPECT_EQ(amd["reason"].get<std::string>().find("NVLink"), std::string::npos) << amd;
   EXPECT_EQ(reachable(whole(llama("8", "8", "gb200-nvl72-tray")))["holds"], true)
       << "one NVLink domain";
+}
+
+// Nemotron-H: each layer is a mixer or an MLP, with one all_reduce; elsewhere a layer has two.
+TEST(CalcDecode, CallsOfALayerThatIsOneMixer) {
+  const std::string folder = testing::TempDir() + "/one_mixer";
+  std::filesystem::create_directories(folder);
+  const auto calls = [&](const std::string& more) {
+    std::ofstream(folder + "/config.json")
+        << R"({"num_hidden_layers": 10, "hidden_size": 4096, "num_attention_heads": 32, )"
+        << R"("num_key_value_heads": 8, )" << more << "}";
+    return result_of({"--config", folder, "--batch", "8", "--tp", "8"})["calls_per_step"];
+  };
+  EXPECT_EQ(calls(R"("hybrid_override_pattern": "M-M*-M-M*-")"), 10);
+  EXPECT_EQ(calls(R"("attn_layer_period": 5, "attn_layer_offset": 1)"), 20);
+  std::ofstream(folder + "/config.json")  // Nemotron-NAS: a block without attention
+      << R"({"num_hidden_layers": 2, "hidden_size": 4096, "num_attention_heads": 32, )"
+      << R"("block_configs": [{"attention": {"no_op": true}},
+            {"attention": {"n_heads_in_group": 8}}]})";
+  const BinaryRun run = decode({"--config", folder, "--batch", "8", "--tp", "8"});
+  EXPECT_EQ(run.status, 2) << run;
+  EXPECT_NE(run.err.find("--calls-per-layer"), std::string::npos) << run;
 }
 
 TEST(CalcDecode, FitsAHundredColumns) {
