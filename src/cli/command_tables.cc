@@ -1,12 +1,17 @@
 #include "cli/command_tables.h"
 
 #include <algorithm>
+#include <sstream>
 
+#include "catalog/catalog.h"
 #include "cli/help.h"
+#include "core/finding_table.h"
+#include "model/collective.h"
 
 namespace comm_probe::cli {
 namespace {
 
+constexpr auto kAll = [](const CLI::App*) { return true; };
 constexpr std::string_view kFiles[] = {"FILE", "PATH"};
 
 std::vector<std::string> names_of(const CLI::Option& option) {
@@ -28,6 +33,48 @@ std::vector<std::string> choices_of(const std::string& type) {
   return words;
 }
 
+// The operations that a help names: "all_reduce, broadcast or reduce".
+std::vector<std::string> operations_in(std::string text) {
+  std::replace(text.begin(), text.end(), ',', ' ');
+  std::istringstream words(text);
+  std::vector<std::string> operations;
+  for (std::string word; words >> word;)
+    if (model::op_from_name(word)) operations.push_back(word);
+  return operations;
+}
+
+std::vector<std::string> pages_of_man(const CLI::App& root) {
+  std::vector<std::string> pages;
+  for (const CLI::App* page : root.get_subcommands(kAll))
+    if (!page->get_group().empty()) pages.push_back(page->get_name());
+  return pages;
+}
+
+std::vector<std::string> explained_ids() {
+  std::vector<std::string> ids;
+  for (const auto* entry : core::all_findings()) ids.emplace_back(entry->id);
+  for (const auto* entry : core::all_caveats()) ids.emplace_back(entry->id);
+  return ids;
+}
+
+template <typename Entry>
+std::vector<std::string> names_in(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+// Values of which the help only names the kind.
+std::vector<std::string> known_words(const CLI::App& app, const OptionTable& option) {
+  const std::string& name = option.names.back();
+  if (name == "--machine") return names_in(catalog::Catalog::builtin().machines());
+  if (name == "--model") return names_in(catalog::Catalog::builtin().models());
+  if (name == "OP" || name == "--op") return operations_in(option.text);
+  if (!option.is_positional) return {};
+  if (app.get_name() == "man") return pages_of_man(*app.get_parent());
+  return app.get_name() == "explain" ? explained_ids() : std::vector<std::string>{};
+}
+
 OptionTable option_table(const CLI::Option& option, bool is_positional) {
   OptionTable table{.names = is_positional ? std::vector{option.get_name(true)} : names_of(option),
                     .title = HelpFormatter().title(&option, is_positional),
@@ -42,10 +89,14 @@ OptionTable option_table(const CLI::Option& option, bool is_positional) {
 }
 
 // "OP,--op" is an argument and an option.
-void add_option(const CLI::Option& option, std::vector<OptionTable>& options) {
+void add_option(const CLI::App& app, const CLI::Option& option, std::vector<OptionTable>& options) {
   if (option.get_group().empty()) return;  // not in the help either
-  if (option.get_positional()) options.push_back(option_table(option, true));
-  if (!names_of(option).empty()) options.push_back(option_table(option, false));
+  const auto add = [&](bool is_positional) {
+    options.push_back(option_table(option, is_positional));
+    if (options.back().choices.empty()) options.back().choices = known_words(app, options.back());
+  };
+  if (option.get_positional()) add(true);
+  if (!names_of(option).empty()) add(false);
 }
 
 void fill(const CLI::App& app, const std::string& words, CommandTable& table) {
@@ -54,8 +105,8 @@ void fill(const CLI::App& app, const std::string& words, CommandTable& table) {
   table.text = app.get_description();
   table.footer = app.get_footer();
   table.group = app.get_group();
-  for (const CLI::Option* option : app.get_options()) add_option(*option, table.options);
-  for (const CLI::App* inner : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::Option* option : app.get_options()) add_option(app, *option, table.options);
+  for (const CLI::App* inner : app.get_subcommands(kAll)) {
     if (inner->get_group().empty()) continue;
     table.inner.emplace_back();
     fill(*inner, words.empty() ? inner->get_name() : words + " " + inner->get_name(),

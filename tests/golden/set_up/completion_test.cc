@@ -87,10 +87,20 @@ TEST_F(Completion, OfBashOffersWhatTheHelpLists) {
 
 TEST_F(Completion, OfBashKnowsValues) {
   if (!is_there("bash")) GTEST_SKIP() << "no bash";
-  const std::vector<std::string> lines = {
-      "comm-probe curve --color a", "comm-probe doctor ",      "comm-probe doctor --output ",
-      "comm-probe calc -n 8 pa",    "comm-probe calc -n ",     "comm-probe completion ",
-      "comm-probe --color ",        "comm-probe man --folder "};
+  const std::vector<std::string> lines = {"comm-probe curve --color a",
+                                          "comm-probe doctor ",
+                                          "comm-probe doctor --output ",
+                                          "comm-probe calc -n 8 pa",
+                                          "comm-probe calc -n ",
+                                          "comm-probe completion ",
+                                          "comm-probe --color ",
+                                          "comm-probe man --folder ",
+                                          "comm-probe curve --machine dgx-h",
+                                          "comm-probe nccl choose all_",
+                                          "comm-probe man do",
+                                          "comm-probe explain curve.plateau-",
+                                          "comm-probe --lang ",
+                                          "comm-probe calc all_to"};
   const std::vector<Words> offers = bash_offers(script("bash"), folder_, lines);
   EXPECT_THAT(offers[0], testing::UnorderedElementsAre("auto", "always"));
   EXPECT_THAT(offers[1], Contains("script.bash"));
@@ -100,6 +110,12 @@ TEST_F(Completion, OfBashKnowsValues) {
   EXPECT_THAT(offers[5], testing::UnorderedElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(offers[6], testing::UnorderedElementsAre("auto", "always", "never"));
   EXPECT_THAT(offers[7], testing::UnorderedElementsAre("below"));
+  EXPECT_THAT(offers[8], IsSupersetOf({"dgx-h100", "dgx-h200"}));
+  EXPECT_THAT(offers[9], testing::UnorderedElementsAre("all_reduce", "all_gather"));
+  EXPECT_THAT(offers[10], testing::UnorderedElementsAre("doctor"));
+  EXPECT_THAT(offers[11], Contains("curve.plateau-low"));
+  EXPECT_THAT(offers[12], testing::UnorderedElementsAre("en", "zh"));
+  EXPECT_THAT(offers[13], testing::UnorderedElementsAre("all_to_all"));
 }
 
 // The words that fish offers: "--json<tab>description".

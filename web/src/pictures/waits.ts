@@ -1,8 +1,9 @@
 // Who waits for whom: each line is a call that some ranks cannot leave, with those that hold it back.
+// Where members of a group made different calls of one number, those whom the verdict names stand at the right.
 // An arc leads from a rank that holds a call back to the call in which it waits itself.
 import { Child, h, s } from "../dom";
 import { count, ranges } from "../format";
-import { Fields, fields, isFields, list, numbers, text } from "../json";
+import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 
 interface Holder { ranks: number[]; why: string; look: string }
 interface Wait { call: string; ranks: number[]; holders: Holder[] }
@@ -23,6 +24,18 @@ const waitOf = (line: Fields): Wait => ({
             { ranks: numbers(line, "not_known"), why: "no dump, or lost", look: "missing" }]
            .filter(holder => holder.ranks.length > 0),
 });
+
+// All are in one call by its number, yet the verdict says that some of them made another one: these hold the others back.
+function unlike(wait: Wait, verdict: Fields): Wait {
+  const culprits = new Set(numbers(verdict, "culprit_ranks"));
+  const seq = number(verdict, "collective_seq_id");
+  const isIt = wait.holders.length === 0 && seq !== null &&
+    wait.call.endsWith(` ${seq} of group ${text(verdict, "process_group", "name")}`);
+  const others = list(verdict, "sides").filter(isFields).filter(side => numbers(side, "ranks").some(rank => culprits.has(rank)));
+  if (!isIt || others.length === 0) return wait;
+  return { call: wait.call, ranks: wait.ranks.filter(rank => !culprits.has(rank)),
+           holders: others.map(side => ({ ranks: numbers(side, "ranks"), why: `in ${text(side, "call")}`, look: "behind" })) };
+}
 
 const fit = (words: string, width: number): string =>
   words.length * 6.6 <= width ? words : words.slice(0, Math.floor(width / 6.6) - 1) + "\u2026";
@@ -48,7 +61,7 @@ const arc = (y1: number, y2: number, lane: number): Element => {
 
 const who = (all: number[]): string => `rank${all.length === 1 ? "" : "s"} ${ranges(all, 6)}`;
 
-function drawing(waits: Wait[], culprits: Set<number>): Element {
+function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs: number } {
   const tops: number[] = [];
   let y = 26;
   for (const wait of waits) {
@@ -68,6 +81,8 @@ function drawing(waits: Wait[], culprits: Set<number>): Element {
     picture.append(box(WAITING, top, who(wait.ranks), "waits", who(wait.ranks)),
                    box(CALL, top, wait.call, "call", wait.call),
                    link(WAITING.x + WAITING.width, middle, CALL.x - 1, middle));
+    if (wait.holders.length === 0)
+      picture.append(s("text", { x: HOLDER.x, y: top + 15, "font-size": 12, class: "soft" }, "nobody: all are in it"));
     wait.holders.forEach((holder, place) => {
       const at = top + place * LINE;
       const isCulprit = holder.ranks.some(rank => culprits.has(rank));
@@ -80,17 +95,20 @@ function drawing(waits: Wait[], culprits: Set<number>): Element {
       });
     });
   });
-  return picture;
+  return { picture, arcs: lane };
 }
 
 export function waitGraph(document: Fields): Child {
-  const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
+  const verdict = fields(document, "result", "verdict");
+  const culprits = new Set(numbers(verdict, "culprit_ranks"));
   // first what those hold back whom the verdict names
   const place = (wait: Wait) => wait.holders.some(holder => holder.look !== "waits" && holder.ranks.some(rank => culprits.has(rank))) ? 0 : 1;
-  const waits = list(document, "pictures", "waits").filter(isFields).map(waitOf).sort((a, b) => place(a) - place(b));
+  const waits = list(document, "pictures", "waits").filter(isFields).map(line => unlike(waitOf(line), verdict)).sort((a, b) => place(a) - place(b));
   if (waits.length === 0) return null;
+  const { picture, arcs } = drawing(waits.slice(0, MOST), culprits);
+  const notes = [arcs > 0 && "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)",
+                 waits.length > MOST && `${count(waits.length - MOST, "more call")} are not drawn`].filter(Boolean);
   return h("section", { class: "waiting" }, h("h3", {}, "Who waits for whom"),
-    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(waits.slice(0, MOST), culprits)),
-      h("figcaption", {}, "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)" +
-        (waits.length > MOST ? `; ${count(waits.length - MOST, "more call")} are not drawn` : ""))));
+    h("figure", {}, h("div", { class: "wide", tabindex: 0 }, picture),
+      notes.length > 0 && h("figcaption", {}, notes.join("; "))));
 }
