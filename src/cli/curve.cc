@@ -257,6 +257,7 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   for (const JudgedReading& reading : judged.readings)
     for (const auto& finding : reading.judgement.findings) document.findings.push_back(finding);
   for (const auto& finding : judged.across.findings) document.findings.push_back(finding);
+  for (const auto& caveat : judged.across.caveats) document.caveats.push_back(caveat);
   add_judgement_caveats(document, judged.readings);
   document.verdict = diagnose::verdict_of(judged.readings, judged.comparisons, judged.across);
   if (shell.json() || shell.wants_page()) add_result(document, inputs, judged);

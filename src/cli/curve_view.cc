@@ -149,6 +149,11 @@ void add_curve(std::vector<Block>& blocks, const JudgedCurve& judged) {
     blocks.emplace_back(std::move(facts));
     return;
   }
+  if (diagnose::shared_gpu(*judged.curve) != nullptr) {
+    facts.rows.emplace_back("times", "not judged: ranks took turns on one GPU");
+    blocks.emplace_back(std::move(facts));
+    return;
+  }
   facts.rows.emplace_back("latency", latency_text(analysis.shape));
   if (analysis.shape.plateau)
     facts.rows.emplace_back("plateau", plateau_text(*analysis.shape.plateau));

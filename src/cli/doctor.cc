@@ -27,6 +27,7 @@
 #include "diagnose/hang_logs.h"
 #include "diagnose/host_state.h"
 #include "diagnose/job_diagnosis.h"
+#include "diagnose/job_forced.h"
 #include "diagnose/job_hosts.h"
 #include "diagnose/job_joins.h"
 #include "diagnose/job_loss.h"
@@ -39,6 +40,7 @@
 #include "diagnose/log.h"
 #include "diagnose/topo.h"
 #include "diagnose/wrong_numbers.h"
+#include "diagnose/xid.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -96,6 +98,12 @@ torch::JobLines without_nccl_lines(torch::JobLines lines) {
     return line.event == torch::JobEvent::kNcclCompletion ||
            line.event == torch::JobEvent::kNcclConnection;
   });
+  return lines;
+}
+
+// Notices of the driver are no trouble of the job.
+torch::JobLines without_notices(torch::JobLines lines) {
+  std::erase_if(lines.lines, diagnose::is_notice);
   return lines;
 }
 
@@ -192,7 +200,8 @@ diagnose::HangJudgement judge_hang(const torch::Job* job, const torch::JobLines&
     diagnose::add_logs(judgement, *job, lines);
     for (core::Finding& finding : diagnose::findings_beside(judgement.verdict, *job, lines))
       said.findings.push_back(std::move(finding));
-  } else if (const torch::JobLines others = without_nccl_lines(lines); others.tell_of_trouble()) {
+  } else if (const torch::JobLines others = without_notices(without_nccl_lines(lines));
+             others.tell_of_trouble()) {
     judgement = diagnose::judge_logs(others);
   }
   if (const auto finding = diagnose::finding_of(judgement.verdict))
@@ -211,14 +220,27 @@ std::optional<core::Bandwidth> fastest_port(const std::vector<diagnose::JobMachi
   return fastest;
 }
 
+// What the settings of a run cost it; the only run of a pile has no name.
+void judge_settings(const std::string& name, const nccl::DebugLog& log,
+                    const std::vector<diagnose::JobMessage>& messages,
+                    const diagnose::JobPricer* pricer, Said& said) {
+  Said of_run;
+  of_run.take(diagnose::judge_forced_settings(log, messages, pricer));
+  if (name.empty())
+    said.take(std::move(of_run.findings));
+  else
+    take_named(std::move(of_run), "the run of " + name, said);
+}
+
 // What the program did with its numbers and messages.
-void judge_program(const Pile& pile, const diagnose::JobFacts& facts,
+void judge_program(const Pile& pile, const diagnose::JobFacts& facts, const RunsOfPile& runs,
                    const diagnose::JobPricer* pricer, Said& said) {
   const auto messages = diagnose::messages_of(facts.traces);
   if (facts.dumps != nullptr) said.take(diagnose::judge_completed_types(*facts.dumps));
   for (const torch::Trace& trace : facts.traces) said.take(diagnose::judge_touched_tensors(trace));
   said.take(diagnose::judge_messages(messages, facts.curves, pricer));
-  said.take(diagnose::judge_forced_algorithm(facts.log, messages, pricer));
+  judge_settings(runs.main, facts.log, messages, pricer, said);
+  for (const RunOfPile& run : runs.others) judge_settings(run.name, run.log, {}, pricer, said);
   said.take(diagnose::judge_kv(pile.kv, fastest_port(facts.machines)));
   said.take(diagnose::judge_engine(pile.engine, pile.kv));
 }
@@ -285,6 +307,12 @@ void judge_logs(const nccl::DebugLog& log, const torch::JobLines& job,
   if (log.nccl_lines > 0 || lines.tell_of_trouble() || !lines.exceptions.empty())
     said.take(diagnose::judge_log(log, lines, joined));
   said.take(diagnose::judge_log_settings(log));
+}
+
+bool has_numbers(const Pile& pile, const RunsOfPile& runs) {
+  return !pile.numbers.empty() ||
+         std::any_of(runs.others.begin(), runs.others.end(),
+                     [](const RunOfPile& run) { return !run.numbers.empty(); });
 }
 
 // Each run by itself: its findings name it.
@@ -377,6 +405,8 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                   reference_of(request, catalog, *hardware, joined.machines), said);
   judge_runs(*pile, runs, diagnose::joined_hosts(hosts), said);
   said.take(diagnose::judge_algorithms(runs.together ? *runs.together : pile->log));
+  const bool compared_orders =
+      diagnose::shows_two_orders(runs.together ? *runs.together : pile->log);
   std::optional<DoctorPlan> plan = plan_of_pile(pile->log, joined.machines);
   if (plan) said.take(std::move(plan->findings));
   const diagnose::JobFacts facts{.log = pile->log,
@@ -389,8 +419,10 @@ int examine(const Shell& shell, const DoctorRequest& request) {
                                  .watched_ports = areas.watched_ports,
                                  .environment = pile->environment,
                                  .is_planned = plan.has_value(),
-                                 .has_deepep_rates = !pile->deepep.rates.empty()};
-  judge_program(*pile, facts, hardware->pricer.get(), said);
+                                 .has_deepep_rates = !pile->deepep.rates.empty(),
+                                 .has_numbers = has_numbers(*pile, runs),
+                                 .compared_orders = compared_orders};
+  judge_program(*pile, facts, runs, hardware->pricer.get(), said);
   said.take(diagnose::judge_deepep(pile->deepep, deepep_facts(request, *hardware, joined.machines))
                 .judgement);
   diagnose::weigh_down_ports(facts, said.findings);

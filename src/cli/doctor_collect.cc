@@ -56,8 +56,8 @@ std::string what_is_in_it(bool is_masked) {
                "secrets are masked, the same name by the same mask in the bundles of all nodes; "
                "who "
                "guesses a name can check it, unless COMM_PROBE_MASK_KEY is one secret word on all "
-               "nodes. Binary files (pickles, sqlite) keep addresses. Look through it before you "
-               "send it."
+               "nodes. Packed and binary files other than pickles are left out, as nothing can be "
+               "masked in them. Look through it before you send it."
              : "It holds host names, addresses and the files as they are; values of secret "
                "variables are not in it. --mask takes names and addresses out.";
 }

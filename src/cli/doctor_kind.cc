@@ -16,6 +16,11 @@ bool may_be_damaged_log(std::string_view head) { return head.find(" NCCL ") != h
 // The root of NCCL's and RCCL's topology XML, perhaps behind a comment.
 bool is_system(std::string_view head) { return head.find("<system") != head.npos; }
 
+// NCCL_GRAPH_DUMP_FILE, NCCL_GRAPH_FILE
+bool is_graphs(std::string_view head) {
+  return head.find("<graphs version=") != head.npos && head.find("<graph id=") != head.npos;
+}
+
 }  // namespace
 
 PileKind kind_of(core::Input& input) {
@@ -30,8 +35,10 @@ PileKind kind_of(core::Input& input) {
     case core::ContentClass::kJson:
       return PileKind::kJson;
     case core::ContentClass::kXml:
+      if (is_graphs(head)) return PileKind::kGraphs;
       return is_system(head) ? PileKind::kMachine : PileKind::kOther;
     case core::ContentClass::kText:
+      if (head.starts_with('<') && is_graphs(head)) return PileKind::kGraphs;
       return head.starts_with('<') && is_system(head) ? PileKind::kMachine : PileKind::kText;
     case core::ContentClass::kZeros:
     case core::ContentClass::kBinary:

@@ -11,6 +11,7 @@ enum class PileKind {
   kReport,   // what ncclras prints
   kMachine,  // NCCL's topology XML, the tar of a recorded machine
   kJson,     // other JSON: a saved topology, what a benchmark wrote
+  kGraphs,   // what NCCL's search found (NCCL_GRAPH_DUMP_FILE): named, the log says the same
   kText,     // lines: a log, a table, the output of a command
   kOther,    // nothing that is read here
 };

@@ -23,6 +23,7 @@
 #include "nccl/readers/debug_log_reader.h"
 #include "torch/rank_of_name.h"
 #include "torch/readers/ras_json.h"
+#include "torch/survived.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -60,7 +61,7 @@ bool is_used(const Content& content) {
   return content.dump.digest || content.dump.lines || !content.trace.traces.empty() ||
          content.trace.log || content.machine || content.reading || content.has_nccl_lines ||
          content.has_job_lines || content.counters || !content.deepep.empty() ||
-         !content.settings.empty();
+         !content.settings.empty() || content.kind == PileKind::kGraphs;
 }
 
 bool has_result(const curve::Reading& reading) {
@@ -295,6 +296,7 @@ void PileReading::read_file(std::size_t i) {
       read_parts(path, content);
       return;
     case PileKind::kReport:
+    case PileKind::kGraphs:
     case PileKind::kOther:
       return;
   }
@@ -468,6 +470,7 @@ std::string kinds_of(const Content& content) {
   if (content.machine) add(content.machine->kind);
   if (content.counters) add("net-counters");
   if (kinds.empty() && !content.settings.empty()) add("settings");
+  if (content.kind == PileKind::kGraphs) add("nccl-graphs");
   return kinds;
 }
 
@@ -532,6 +535,10 @@ Pile PileReading::finish() {
   const bool has_logs = pile.log.nccl_lines > 0 || pile.lines.tell_of_trouble();
   if (has_logs || !pile.digests.empty()) name_quiet_logs(pile);
   pile.numbers = number_reader_.finish();
+  if (torch::drop_survived(pile.lines, pile.numbers) > 0)
+    pile.caveats.push_back(core::make_caveat(
+        "job.exception-survived", "tracebacks after which steps go on in the same text",
+        "they were caught and are not judged as the end of a rank", false));
   pile.kv = kv_reader_.finish();
   pile.engine = engine_reader_.finish();
   return pile;

@@ -241,7 +241,8 @@ void add_caveats(std::vector<core::Caveat> caveats, core::Document& document) {
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   std::vector<std::size_t> more;
   for (core::Caveat& caveat : caveats) {
-    const bool is_of_kind = caveat.id == "curve.no-reference";  // of each table its own words
+    // of each table its own words
+    const bool is_of_kind = caveat.id == "curve.no-reference" || caveat.id == "curve.port-unknown";
     const auto [place, is_new] = places.emplace(
         std::pair(caveat.id, is_of_kind ? "" : caveat.missing), document.caveats.size());
     if (is_new) {

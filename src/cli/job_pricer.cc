@@ -10,11 +10,14 @@ namespace {
 
 constexpr int kMostNodes = 4096;  // planned in 0.3 s
 
-// A soak test has thousands of tables of the same sizes.
-class Remembering : public model::CostModel {
- public:
-  explicit Remembering(nccl::Tuning tuning) : tuning_(std::move(tuning)) {}
+}  // namespace
 
+// A soak test has thousands of tables of the same sizes: each is priced once.
+class MachinePricer::Planned : public model::CostModel {
+ public:
+  explicit Planned(nccl::Tuning tuning) : tuning_(std::move(tuning)) {}
+
+  const nccl::Tuning& tuning() const { return tuning_; }
   model::Ledger price(const model::Collective& collective) const override {
     const std::lock_guard lock(mutex_);
     const auto key = std::pair(collective.op, collective.bytes.whole());
@@ -32,24 +35,35 @@ class Remembering : public model::CostModel {
   mutable std::map<std::pair<model::Op, std::uint64_t>, model::Ledger> ledgers_ = {};
 };
 
-}  // namespace
+MachinePricer::MachinePricer(catalog::Machine machine) : machine_(std::move(machine)) {}
+MachinePricer::MachinePricer(topology::Machine topology) : topology_(std::move(topology)) {}
+MachinePricer::~MachinePricer() = default;
 
-std::unique_ptr<model::CostModel> MachinePricer::plan(const diagnose::PlannedJob& job) const {
+std::shared_ptr<const MachinePricer::Planned> MachinePricer::plan(
+    const diagnose::PlannedJob& job) const {
   if (job.nodes > kMostNodes) return nullptr;
-  nccl::CatalogJob what{job.ranks, job.nodes};
-  if (!job.algorithm.empty()) what.environment["NCCL_ALGO"] = job.algorithm;
+  const nccl::CatalogJob what{job.ranks, job.nodes, job.environment};
   auto tuning =
       topology_ ? nccl::tune_machine_job(*topology_, what) : nccl::tune_catalog_job(machine_, what);
   if (!tuning || tuning->job.agreement.ranks != job.ranks) return nullptr;
-  return std::make_unique<Remembering>(std::move(tuning).value());
+  return std::make_shared<const Planned>(std::move(tuning).value());
 }
 
-const model::CostModel* MachinePricer::model_of(const diagnose::PlannedJob& job) const {
+const MachinePricer::Planned* MachinePricer::planned(const diagnose::PlannedJob& job) const {
   const std::lock_guard lock(mutex_);
-  const Key key(job.ranks, job.nodes, job.algorithm);
+  const Key key(job.ranks, job.nodes, job.environment);
   const auto found = models_.find(key);
   if (found != models_.end()) return found->second.get();
   return models_.emplace(key, plan(job)).first->second.get();
+}
+
+const model::CostModel* MachinePricer::model_of(const diagnose::PlannedJob& job) const {
+  return planned(job);
+}
+
+const nccl::Tuning* MachinePricer::tuning_of(const diagnose::PlannedJob& job) const {
+  const Planned* model = planned(job);
+  return model == nullptr ? nullptr : &model->tuning();
 }
 
 PricedMachine priced_machine(const catalog::Machine& machine) {

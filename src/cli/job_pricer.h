@@ -18,19 +18,23 @@ namespace comm_probe::cli {
 
 class MachinePricer : public diagnose::JobPricer {
  public:
-  explicit MachinePricer(catalog::Machine machine) : machine_(std::move(machine)) {}
-  explicit MachinePricer(topology::Machine topology) : topology_(std::move(topology)) {}
+  explicit MachinePricer(catalog::Machine machine);
+  explicit MachinePricer(topology::Machine topology);
+  ~MachinePricer() override;
 
   const model::CostModel* model_of(const diagnose::PlannedJob& job) const override;
+  const nccl::Tuning* tuning_of(const diagnose::PlannedJob& job) const override;
 
  private:
-  using Key = std::tuple<int, int, std::string>;  // ranks, nodes, algorithm
-  std::unique_ptr<model::CostModel> plan(const diagnose::PlannedJob& job) const;
+  using Key = std::tuple<int, int, nccl::Environment>;  // ranks, nodes, settings
+  class Planned;
+  std::shared_ptr<const Planned> plan(const diagnose::PlannedJob& job) const;
+  const Planned* planned(const diagnose::PlannedJob& job) const;
 
   catalog::Machine machine_ = {};
   std::optional<topology::Machine> topology_ = {};
   mutable std::mutex mutex_ = {};
-  mutable std::map<Key, std::unique_ptr<model::CostModel>> models_ = {};
+  mutable std::map<Key, std::shared_ptr<const Planned>> models_ = {};
 };
 
 // A machine to compare with, and what prices jobs on it.

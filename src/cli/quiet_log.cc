@@ -35,6 +35,8 @@ std::optional<QuietLog> quiet_log(const std::string& path) {
   const core::ContentClass content = core::classify_content(input->head());
   const bool is_named = is_named_as_log(path);
   QuietLog log{.file = path};
+  // A file for warnings alone is empty where all is well.
+  if (content == core::ContentClass::kEmpty && path.ends_with(".warnings.log")) return std::nullopt;
   if (content == core::ContentClass::kEmpty && is_named) return log;
   if (content != core::ContentClass::kText) return std::nullopt;
   bool is_of_job = is_named;

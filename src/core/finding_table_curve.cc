@@ -145,6 +145,12 @@ constexpr std::array kFindings = {
                  "settings than on the others",
                  "on this node `nvidia-smi nvlink -s`, `nvidia-smi -q -d PERFORMANCE`, `dmesg | "
                  "grep -i xid`; `comm-probe topo diff` of it and a good one"},
+    FindingEntry{
+        "curve.directions-differ", kInfo, Layer::kRdma,
+        "the two directions of several pairs of nodes differ by more than 15 %",
+        "a receiver that is slow (pause frames, PCIe writes without relaxed ordering, a NIC on the "
+        "other NUMA node), a sender that is slow, a route that only one direction takes",
+        "pause and discard counters on the receiving side; `comm-probe topo check --net`"},
     FindingEntry{"curve.pair-failed", kWarning, Layer::kApplication,
                  "pairs of nodes without a result: their run failed or was not made",
                  "the benchmark of this pair stopped with an error, or timed out",
@@ -188,6 +194,15 @@ constexpr std::array kCaveats = {
     CaveatEntry{"curve.shape-unknown",
                 "the operation, the ranks or the nodes of a curve cannot be told from the text",
                 "keep the header of the benchmark, or put the operation into the file name"},
+    CaveatEntry{"curve.pairs-few", "fewer than three pairs of nodes: none is the odd one",
+                "measure at least three pairs, best every pair of the nodes"},
+    CaveatEntry{"curve.pairs-scattered",
+                "pairs below 85 % of the median that no node and no path accounts for, because "
+                "all figures differ",
+                "repeat the runs, several of each pair, with nothing else on the network"},
+    CaveatEntry{"curve.shared-gpu",
+                "several ranks ran on one GPU and took turns, so that times mean nothing",
+                "measure with a GPU for each rank; what NCCL chose can be read from its log"},
     CaveatEntry{"curve.baseline-unmatched",
                 "a curve has no counterpart in the baseline, or too few common sizes",
                 "measure the same operation and sizes for the baseline"},

@@ -83,6 +83,10 @@ constexpr std::array kCaveats = {
     CaveatEntry{"job.same-kind-unknown",
                 "tables are compared of which not all say on which GPUs they were measured",
                 "give the whole output of the benchmark, with its list of devices"},
+    CaveatEntry{
+        "job.exception-survived", "a traceback was caught: steps follow it in the same text",
+        "nothing, unless the steps that follow are of another rank: give each rank a log of "
+        "its own"},
     CaveatEntry{"job.quiet-log",
                 "a log of a rank holds nothing that the readers know, where others hold more",
                 "look at its last line, and at what its launcher and the kernel say of it: a rank "

@@ -358,10 +358,20 @@ constexpr std::array kFindings = {
                  "dump."},
     FindingEntry{"log.gpu-fault", kError, Layer::kHardware,
                  "The kernel reports a fault of a GPU (Xid).",
-                 "Xid 79: fell off the bus; 48, 63, 64, 94, 95: memory; 74: NVLink; 13, 31: the "
-                 "program's own kernels.",
-                 "`dmesg -T | grep Xid` names the code. 13, 31: the program (compute-sanitizer), "
-                 "the GPU is well. The others: drain the host, reset the GPU (`nvidia-smi -r`)."},
+                 "Xid 79: fell off the bus; 48, 64, 94, 95: memory; 74: NVLink; 62, 119, 120: its "
+                 "own controller.",
+                 "`dmesg -T | grep Xid` names the code: drain the host, reset the GPU "
+                 "(`nvidia-smi -r`)."},
+    FindingEntry{"log.gpu-program-error", kError, Layer::kApplication,
+                 "The kernel reports that a program's own kernel failed (Xid 13, 31, 43).",
+                 "An illegal address, an assertion, a misaligned access in a kernel of the program "
+                 "or of a library; its channel was reset.",
+                 "compute-sanitizer, CUDA_LAUNCH_BLOCKING=1. The GPU is well: nothing to drain."},
+    FindingEntry{"log.gpu-notice", kInfo, Layer::kHardware,
+                 "The kernel prints an Xid that is a notice (45, 63, 92, 154).",
+                 "45: clean-up after a killed process; 63: a row was remapped and is out of use; "
+                 "92: many corrected errors; 154: what the driver advises has changed.",
+                 "Nothing now; 63 and 92 are worth a look at the next service (nvidia-smi -q)."},
     FindingEntry{"log.torch-watchdog", kError, Layer::kFramework,
                  "PyTorch's watchdog reports a collective that did not end.",
                  "A rank that never called it, called something else, or a network that lost it. "

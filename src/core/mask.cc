@@ -295,8 +295,67 @@ std::string Masker::masked_text(std::string_view text) {
   return out;
 }
 
+namespace {
+
+constexpr std::size_t kShortestString = 4;
+constexpr std::size_t kLongestString = 1 << 20;
+
+// The bytes of the number that is the length of a pickled string; 0: no string begins here.
+std::size_t length_bytes(char opcode) {
+  switch (opcode) {
+    case 'X':
+      return 4;
+    case '\x8c':
+      return 1;
+    case '\x8d':
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+// The text of the pickled string whose opcode is at `at`; empty where there is none.
+std::string_view pickled_string(std::string_view bytes, std::size_t at) {
+  const std::size_t width = length_bytes(bytes[at]);
+  if (width == 0 || at + 1 + width > bytes.size()) return {};
+  std::uint64_t length = 0;
+  for (std::size_t i = width; i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(bytes[at + 1 + i]);
+  const std::size_t from = at + 1 + width;
+  if (length < kShortestString || length > kLongestString || from + length > bytes.size())
+    return {};
+  const std::string_view text = bytes.substr(from, static_cast<std::size_t>(length));
+  const bool is_text = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= ' ' && c < '\x7f') || c == '\n' || c == '\t';
+  });
+  return is_text ? text : std::string_view();
+}
+
+// What differs becomes 'x', as many as there were.
+std::string by_equal_length(std::string_view text, std::string_view masked) {
+  std::string out(text);
+  const std::size_t most = std::min(text.size(), masked.size());
+  std::size_t head = 0, tail = 0;
+  while (head < most && text[head] == masked[head]) ++head;
+  while (tail < most - head && text[text.size() - 1 - tail] == masked[masked.size() - 1 - tail])
+    ++tail;
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(head),
+            out.end() - static_cast<std::ptrdiff_t>(tail), 'x');
+  return out;
+}
+
+}  // namespace
+
 std::string Masker::masked_binary(std::string_view bytes) {
   std::string out(bytes);
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const std::string_view text = pickled_string(out, at);
+    if (text.empty()) continue;
+    const std::string masked = masked_addresses(without_secrets(text));
+    if (masked == text) continue;
+    const auto from = static_cast<std::size_t>(text.data() - out.data());
+    out.replace(from, text.size(), by_equal_length(text, masked));
+  }
   for (const auto& [name, mask] : names_) {
     for (std::size_t at = out.find(name); at != std::string::npos; at = out.find(name, at + 1)) {
       const bool begins = at == 0 || !is_name_char(out[at - 1]);

@@ -133,6 +133,30 @@ bool is_value_of_option(std::string_view line, std::size_t at, std::size_t value
          line[value - 1] != '-' && !is_name_char(line[value - 1]) && line[value] != '-';
 }
 
+// "--wandb-key=0123...", "api key 0123...": what is named a key and looks like one (32 characters
+// of hexadecimal digits or more).
+void hide_hexadecimal_keys(std::string& line) {
+  constexpr std::size_t kShortest = 32;
+  const std::string upper = upper_of(line);
+  for (std::size_t at = upper.find("KEY"); at != std::string::npos;
+       at = upper.find("KEY", at + 1)) {
+    const std::size_t from = upper.find_first_not_of(" =:\"'", at + 3);
+    if (from == std::string::npos || from == at + 3) continue;
+    std::size_t to = from;
+    while (to < line.size() && std::isxdigit(static_cast<unsigned char>(line[to])) != 0) ++to;
+    const bool is_whole = to == line.size() || !is_name_char(line[to]);
+    if (to - from < kShortest || !is_whole) continue;
+    return hide_hexadecimal_keys(line.replace(from, to - from, kSecretMask));
+  }
+}
+
+// "is hunter2": a value, which "is not shown" is none.
+bool is_said_value(std::string_view upper, std::size_t at) {
+  if (!upper.substr(at).starts_with("IS ")) return false;
+  const std::string_view value = run_of(upper.substr(at + 3), is_key_char);
+  return std::any_of(value.begin(), value.end(), is_digit);
+}
+
 // "NAME=VALUE", "NAME: VALUE", "--NAME VALUE" and "Bearer VALUE": the value up to its end.
 void hide_named_values(std::string& line) {
   std::string upper = upper_of(line);
@@ -147,7 +171,8 @@ void hide_named_values(std::string& line) {
       while (sign < line.size() && (line[sign] == '"' || line[sign] == '\'' || line[sign] == ' '))
         ++sign;
       if (sign >= line.size()) continue;
-      const bool has_sign = line[sign] == '=' || line[sign] == ':';
+      if (word.starts_with("PASS") && is_said_value(upper, sign)) sign += 2;
+      const bool has_sign = line[sign] == '=' || line[sign] == ':' || line[sign] == ' ';
       if (!has_sign && !is_value_of_option(line, at, sign)) continue;
       const std::size_t from = has_sign ? line.find_first_not_of(" \"'", sign + 1) : sign;
       if (from == std::string::npos) continue;
@@ -386,6 +411,7 @@ std::string without_secrets(std::string_view text) {
   std::string line(text);
   hide_named_values(line);
   hide_known_keys(line);
+  hide_hexadecimal_keys(line);
   hide_url_password(line);
   return line;
 }

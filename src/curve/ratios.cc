@@ -12,15 +12,16 @@ namespace {
 // Above this no table can tell two numbers of ranks apart, and none was ever printed.
 constexpr int kMostRanks = 1 << 20;
 
+// The names nccl-tests, rccl-tests and `comm-probe bench` print.
+constexpr std::array<std::pair<std::string_view, int>, 25> kTypes = {{
+    {"float", 4},    {"half", 2},  {"double", 8}, {"bfloat16", 2}, {"int8", 1},
+    {"uint8", 1},    {"int32", 4}, {"uint32", 4}, {"int64", 8},    {"uint64", 8},
+    {"char", 1},     {"int", 4},   {"f8e4m3", 1}, {"f8e5m2", 1},   {"fp8_e4m3", 1},
+    {"fp8_e5m2", 1}, {"f32", 4},   {"f64", 8},    {"f16", 2},      {"bf16", 2},
+    {"i32", 4},      {"u8", 1},    {"i8", 1},     {"float32", 4},  {"float16", 2},
+}};
+
 std::optional<int> bytes_of_type(std::string_view type) {
-  // The names nccl-tests, rccl-tests and `comm-probe bench` print.
-  static constexpr std::array<std::pair<std::string_view, int>, 25> kTypes = {{
-      {"float", 4},    {"half", 2},  {"double", 8}, {"bfloat16", 2}, {"int8", 1},
-      {"uint8", 1},    {"int32", 4}, {"uint32", 4}, {"int64", 8},    {"uint64", 8},
-      {"char", 1},     {"int", 4},   {"f8e4m3", 1}, {"f8e5m2", 1},   {"fp8_e4m3", 1},
-      {"fp8_e5m2", 1}, {"f32", 4},   {"f64", 8},    {"f16", 2},      {"bf16", 2},
-      {"i32", 4},      {"u8", 1},    {"i8", 1},     {"float32", 4},  {"float16", 2},
-  }};
   for (const auto& [name, bytes] : kTypes)
     if (name == type) return bytes;
   return std::nullopt;
@@ -62,6 +63,11 @@ void narrow(FactorRange& range, const Timing& timing, double algbw_half, double 
 }
 
 }  // namespace
+
+bool may_be_type(std::string_view word) {
+  return std::any_of(kTypes.begin(), kTypes.end(),
+                     [&](const auto& type) { return type.first.starts_with(word); });
+}
 
 FactorRange factor_range(const Curve& curve) {
   const double algbw_half = half_unit(decimals_of(curve, &Timing::algbw));

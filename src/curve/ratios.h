@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "curve/curve.h"
 
@@ -21,6 +22,9 @@ FactorRange factor_range(const Curve& curve);
 // 1 where it is the whole message. Nothing where rows disagree, types are unknown or all sizes are
 // 0.
 std::optional<int> bytes_per_count(const Curve& curve);
+
+// A name of a type as benchmarks print it, or its beginning where the text was cut in it.
+bool may_be_type(std::string_view word);
 
 // The only number of ranks whose busbw factor is in the range; nothing where several fit or none.
 std::optional<int> ranks_from_factor(model::Op op, const FactorRange& range);

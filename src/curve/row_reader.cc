@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "curve/ratios.h"
+
 namespace comm_probe::curve {
 namespace {
 
@@ -219,6 +221,8 @@ RowReading read_row(const Tokens& tokens, const Layout* layout, Row& row) {
   Values values;
   take_values(tokens, has_redop ? next + 1 : next, values);
   if (values.size == 0 && next + 1 < tokens.size) return {};  // prose with two numbers in it
+  const bool may_be_cut = head.count <= head.bytes && may_be_type(tokens.at[next - 1]);
+  if (values.size < 3 && !may_be_cut) return {};  // "trees 4 8 channel 1 no such channel"
   row.bytes = core::Bytes::of(head.bytes);
   row.count = head.count;
   row.type = tokens.at[next - 1];

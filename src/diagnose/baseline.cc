@@ -206,6 +206,13 @@ Comparison compare_one(const JudgedCurve& curve, const JudgedReading& baseline) 
     out.judgement.caveats.push_back(unmatched(curve, name, why_unmatched(curve, baseline)));
     return out;
   }
+  const bool took_turns =
+      shared_gpu(*curve.curve) != nullptr || shared_gpu(*out.baseline->curve) != nullptr;
+  if (took_turns) {
+    out.judgement.caveats.push_back(
+        unmatched(curve, name, "or it was measured by ranks that took turns on one GPU"));
+    return out;
+  }
   out.sizes = pair_sizes(curve, *out.baseline);
   bool any = false;
   for (const Region region : {Region::kLatency, Region::kMiddle, Region::kPlateau}) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
 
 #include "core/units.h"
 
@@ -34,6 +37,22 @@ bool has_wrong_results(const curve::Curve& curve) {
          std::any_of(curve.rows.begin(), curve.rows.end(), [&](const curve::Row& row) {
            return is_wrong(row.out_of_place) || is_wrong(row.in_place);
          });
+}
+
+// A bus id of zeros is what virtual machines show for every GPU. Processes that each print a table
+// of their own (misrun) are not ranks of one run.
+const curve::Device* shared_gpu(const curve::Curve& curve) {
+  if (!curve.misrun.empty()) return nullptr;
+  std::map<std::tuple<std::string_view, int, std::string_view>, int> rank_of;
+  for (const curve::Device& device : curve.devices) {
+    const std::string_view id = device.bus_id;
+    const std::size_t digits = id.starts_with("0x") ? 2 : 0;
+    if (id.find_first_of("123456789abcdefABCDEF", digits) == id.npos) continue;
+    const auto [at, is_new] =
+        rank_of.emplace(std::tuple(std::string_view(device.host), device.device, id), device.rank);
+    if (!is_new && at->second != device.rank) return &device;
+  }
+  return nullptr;
 }
 
 const curve::Row* row_at(const curve::Curve& curve, core::Bytes bytes) {

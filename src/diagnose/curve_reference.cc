@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
-#include <tuple>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -47,16 +45,6 @@ PlacedCurve place_on(Placement placement, const curve::Curve& curve, const Refer
 core::Caveat unknown_shape(const curve::Curve& curve, std::string why) {
   return core::make_caveat("curve.shape-unknown", curve.file + ": " + std::move(why),
                            "the curve is not compared with the hardware", true);
-}
-
-// Several ranks on one GPU share its memory, not its links.
-bool shares_devices(const curve::Curve& curve) {
-  // In virtual machines all bus ids can read 0x00, and with one visible GPU per process all devices
-  // are 0: only both together name a GPU.
-  std::set<std::tuple<std::string, int, std::string>> seen;
-  for (const auto& device : curve.devices)
-    if (!seen.emplace(device.host, device.device, device.bus_id).second) return true;
-  return false;
 }
 
 // Ranks that the text does not say: all GPUs of every node, if the printed busbw factor allows it.
@@ -177,7 +165,9 @@ ReferenceChoice from_machine(const curve::Curve& curve, const Reference& referen
     choice.caveats.push_back(unknown_shape(curve, placed.fault));
     return choice;
   }
-  choice.job = PlannedJob{*ranks, placed.hosts, forced_algorithm(curve)};
+  choice.job = PlannedJob{*ranks, placed.hosts, {}};
+  if (const std::string algorithm = forced_algorithm(curve); !algorithm.empty())
+    choice.job->environment["NCCL_ALGO"] = algorithm;
   const Machine& machine = *reference.machine;
   const int per_island = placed.placement.ranks / std::max(placed.placement.nodes, 1);
   if (placed.placement.nodes == 1) {
@@ -209,7 +199,7 @@ ReferenceChoice from_header(const curve::Curve& curve, const Reference& referenc
   const bool shape_known = reference.catalog != nullptr && curve.op && curve.ranks.value_or(0) >= 2;
   const Gpu* gpu = shape_known ? gpu_of(curve, *reference.catalog) : nullptr;
   std::string open;
-  if (gpu != nullptr && curve.nodes == 1 && !shares_devices(curve)) {
+  if (gpu != nullptr && curve.nodes == 1) {
     const Placement placement = {*curve.op, *curve.ranks, 1};
     const HeaderLinks links = links_of_gpu(*gpu, placement.op, placement.ranks, *reference.catalog);
     open = links.open;
@@ -257,7 +247,7 @@ const Gpu* gpu_of(const curve::Curve& curve, const catalog::Catalog& catalog) {
 
 ReferenceChoice choose_reference(const curve::Curve& curve, const Reference& reference) {
   ReferenceChoice choice;
-  if (curve.ranks == 1 || curve.rows.empty()) return choice;
+  if (curve.ranks == 1 || curve.rows.empty() || shared_gpu(curve) != nullptr) return choice;
   if (reference.beta) {
     const Placement placement = {curve.op.value_or(model::Op::kAllReduce), curve.ranks.value_or(2),
                                  reference.nodes.value_or(1)};

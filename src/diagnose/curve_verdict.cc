@@ -138,6 +138,8 @@ std::string one_curve(const JudgedCurve& judged) {
       return fmt::format("consistent: {}; its sizes do not show the plateau of the links", name);
     case Standing::kNoReference:
       return no_reference_text(judged);
+    case Standing::kSharedGpu:
+      return "not judged: " + name + ": its ranks took turns on one GPU";
     case Standing::kEmpty:
       return "nothing measured: " + name +
              (judged.curve->rows.empty() ? " has no rows" : " has no time in its rows");
@@ -171,6 +173,14 @@ const core::Caveat* contradiction_of(const std::vector<const JudgedCurve*>& curv
   return nullptr;
 }
 
+// Of pairs of nodes without a warning.
+std::string pairs_verdict(const Judgement& across) {
+  for (const core::Caveat& caveat : across.caveats)
+    if (caveat.limits) return "not judged: " + caveat.missing;
+  if (!across.findings.empty()) return "consistent: " + across.findings.front().summary;
+  return "healthy: no pair of nodes is slower than 85 % of the median";
+}
+
 }  // namespace
 
 const char* standing_name(Standing standing) {
@@ -193,6 +203,8 @@ const char* standing_name(Standing standing) {
       return "not saturated";
     case Standing::kNoReference:
       return "without a reference";
+    case Standing::kSharedGpu:
+      return "on a shared GPU";
     case Standing::kEmpty:
       return "without rows";
   }
@@ -204,6 +216,8 @@ Standing standing_of(const JudgedCurve& judged) {
   if (std::any_of(findings.begin(), findings.end(),
                   [](const Finding& finding) { return finding.severity != core::Severity::kInfo; }))
     return Standing::kFaulty;
+  if (!judged.curve->rows.empty() && shared_gpu(*judged.curve) != nullptr)
+    return Standing::kSharedGpu;
   if (judged.curve->rows.empty() || !judged.analysis.shape.plateau) return Standing::kEmpty;
   if (judged.judgement.has("curve.plateau-below-band")) return Standing::kBelowBand;
   if (judged.judgement.has("curve.below-nccl-model")) return Standing::kBelowModel;
@@ -248,7 +262,7 @@ std::string verdict_of(std::span<const JudgedReading> readings,
     return "not judged: " + contradiction->missing;
   if (curves.empty()) {
     const std::string links = link_verdict(readings);
-    return links.empty() ? "healthy: no pair of nodes is slower than 85 % of the median" : links;
+    return links.empty() ? pairs_verdict(across) : links;
   }
   return curves.size() == 1 ? one_curve(*curves.front()) : several_curves(curves);
 }

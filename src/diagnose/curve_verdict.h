@@ -22,7 +22,8 @@ enum class Standing {
   kPlanOnly,      // no band for its forced algorithm, but as fast as NCCL's model of it
   kNotSaturated,  // the sizes do not show the plateau
   kNoReference,
-  kEmpty  // no rows
+  kSharedGpu,  // ranks took turns on one GPU: times say nothing
+  kEmpty       // no rows
 };
 const char* standing_name(Standing standing);  // "healthy" | "faulty" | "below the band" | ...
 Standing standing_of(const JudgedCurve& judged);

@@ -58,6 +58,9 @@ struct JobFacts {
   // What the job decided was compared with what NCCL decides on a topology of the pile.
   bool is_planned = false;
   bool has_deepep_rates = false;  // of dispatch and combine
+  // Some line prints a loss or a norm; two runs whose logs show algorithms were compared.
+  bool has_numbers = false;
+  bool compared_orders = false;
 
   bool has_log() const { return log.nccl_lines > 0; }
 };

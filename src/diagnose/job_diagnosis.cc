@@ -45,6 +45,7 @@ constexpr std::array kExplanations = {
     Explanation{"topo.nvlink-*", "job.gap"},
     Explanation{"log.rdma-connect", "log.only-follow-ups"},
     Explanation{"log.gpu-fault", "hang.*"},
+    Explanation{"log.gpu-program-error", "hang.*"},
     Explanation{"log.exception", "hang.rank-dead-or-stuck"},
     Explanation{"log.process-killed", "hang.rank-dead-or-stuck"},
     Explanation{"log.gpu-memory", "hang.rank-dead-or-stuck"},
@@ -94,6 +95,7 @@ struct Proof {
   std::string_view proof;
 };
 constexpr std::array kProofs = {
+    Proof{"nccl.env-method-forced", "nccl.choice-forced"},
     Proof{"log.possible-acs", "topo.acs-redirects"},
     Proof{"log.possible-no-mpi", "curve.misrun"},
     Proof{"log.possible-gid", "log.rdma-connect"},

@@ -80,11 +80,16 @@ std::string gpu_name(const curve::Curve& curve) {
   return name;
 }
 
+// A setting ("ALGO=Tree") makes another kind; "(good)" and "(bad)" are somebody's opinion.
+std::string setting_of(const curve::Curve& curve) {
+  return curve.label.find('=') == std::string::npos ? "" : curve.label;
+}
+
 // Runs of one kind can be compared: the same operation on as many ranks of the same GPUs.
 std::string kind_of(const JudgedCurve& judged) {
   const curve::Curve& curve = *judged.curve;
   return fmt::format("{} {} {} {} {}", static_cast<int>(*curve.op), curve.ranks.value_or(0),
-                     curve.nodes.value_or(0), gpu_name(curve), curve.label);
+                     curve.nodes.value_or(0), gpu_name(curve), setting_of(curve));
 }
 
 int ranks_per_node(const curve::Curve& curve) {

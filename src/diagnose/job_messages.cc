@@ -10,7 +10,6 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/curve_facts.h"
-#include "diagnose/log_rules.h"
 #include "nccl/call.h"
 #include "nccl/price.h"
 #include "torch/rates.h"
@@ -98,10 +97,11 @@ std::string choice_text(const JudgedCurve& judged, const JobMessage& message,
                         const JobPricer* pricer) {
   const curve::Curve& curve = *judged.curve;
   if (!curve.ranks || !curve.nodes) return "";
-  const auto free = priced(pricer, {*curve.ranks, *curve.nodes, ""}, message.op, message.bytes);
+  const auto free = priced(pricer, {*curve.ranks, *curve.nodes, {}}, message.op, message.bytes);
   if (!free || free->time() <= Duration()) return "";
   std::string text = fmt::format("; NCCL takes {} there by itself", method_text(*free));
-  const auto ring = priced(pricer, {*curve.ranks, *curve.nodes, "Ring"}, message.op, message.bytes);
+  const auto ring = priced(pricer, {*curve.ranks, *curve.nodes, {{"NCCL_ALGO", "Ring"}}},
+                           message.op, message.bytes);
   if (ring && ring->time() / free->time() >= kWorthSaying)
     text += fmt::format(", Ring would take {:.2f} times as long", ring->time() / free->time());
   return text;
@@ -179,57 +179,6 @@ std::optional<Finding> finding_of(const JobMessage& message, Placed placed) {
   return finding;
 }
 
-std::optional<std::string> forced_algorithm(const nccl::DebugLog& log) {
-  const nccl::LogSetting* setting = log.setting("NCCL_ALGO");
-  if (setting == nullptr || setting->by_plugin || setting->value.empty()) return std::nullopt;
-  // one word: a list or an exclusion is `nccl choose`'s to price
-  if (setting->value.find_first_of(",;^:") != std::string::npos) return std::nullopt;
-  return setting->value;
-}
-
-// The message sizes of the job: its calls in the log, its kernels, else sizes of both ledgers.
-std::vector<Bytes> sizes_of(const nccl::LogComm& comm, const std::vector<JobMessage>& messages) {
-  std::vector<Bytes> sizes;
-  for (const nccl::LogChoice& choice : comm.choices)
-    if (choice.function.empty() || choice.function == "AllReduce")
-      sizes.push_back(Bytes::of(choice.bytes));
-  for (const JobMessage& message : messages)
-    if (message.op == model::Op::kAllReduce) sizes.push_back(message.bytes);
-  if (sizes.empty())
-    for (const double mib : {0.0625, 1.0, 25.0, 256.0, 1024.0})
-      sizes.push_back(Bytes::of(mib * 1048576));
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-
-// What forcing costs at one size.
-struct Cost {
-  Bytes bytes = {};
-  model::Ledger forced = {};
-  model::Ledger free = {};
-  double ratio() const { return forced.time() / free.time(); }
-};
-
-std::vector<Cost> costs_of(const nccl::LogComm& comm, const std::string& algorithm,
-                           const std::vector<JobMessage>& messages, const JobPricer* pricer) {
-  std::vector<Cost> costs;
-  const int nodes = std::max(1, comm.nodes);
-  for (const Bytes bytes : sizes_of(comm, messages)) {
-    auto forced = priced(pricer, {comm.size, nodes, algorithm}, model::Op::kAllReduce, bytes);
-    auto free = priced(pricer, {comm.size, nodes, ""}, model::Op::kAllReduce, bytes);
-    if (forced && free && free->time() > Duration())
-      costs.push_back({bytes, std::move(*forced), std::move(*free)});
-  }
-  return costs;
-}
-
-std::string cost_text(const Cost& cost) {
-  return fmt::format("{}: {} with {}, {} with {} ({:.2f} times)", core::format_bytes(cost.bytes),
-                     core::format_duration(cost.forced.time()), method_text(cost.forced),
-                     core::format_duration(cost.free.time()), method_text(cost.free), cost.ratio());
-}
-
 }  // namespace
 
 std::vector<JobMessage> messages_of(const std::vector<torch::Trace>& traces) {
@@ -270,46 +219,6 @@ Judgement judge_messages(const std::vector<JobMessage>& messages,
     if (auto finding = finding_of(messages[i], std::move(placed)))
       judgement.findings.push_back(std::move(*finding));
   }
-  return judgement;
-}
-
-Judgement judge_forced_algorithm(const nccl::DebugLog& log, const std::vector<JobMessage>& messages,
-                                 const JobPricer* pricer) {
-  Judgement judgement;
-  const auto algorithm = forced_algorithm(log);
-  if (!algorithm || log.comms.empty()) return judgement;
-  const nccl::LogComm& comm = *std::max_element(
-      log.comms.begin(), log.comms.end(),
-      [](const nccl::LogComm& a, const nccl::LogComm& b) { return a.size < b.size; });
-  if (comm.size < 2) return judgement;
-  const std::vector<Cost> costs = costs_of(comm, *algorithm, messages, pricer);
-  if (costs.empty()) return judgement;
-  const Cost& worst =
-      *std::max_element(costs.begin(), costs.end(),
-                        [](const Cost& a, const Cost& b) { return a.ratio() < b.ratio(); });
-  if (worst.ratio() < kWorthSaying) return judgement;
-  Finding finding = log_finding(
-      log, "nccl.choice-forced",
-      fmt::format(
-          "NCCL_ALGO={} costs up to {:.2f} times in all_reduce on {} ranks of {} node{}: {}; "
-          "NCCL chooses by itself per size, from the latency and bandwidth of each algorithm "
-          "on this topology",
-          *algorithm, worst.ratio(), comm.size, std::max(1, comm.nodes), comm.nodes > 1 ? "s" : "",
-          cost_text(worst)),
-      log.setting("NCCL_ALGO")->first);
-  for (const Cost& cost : costs)
-    if (finding.evidence.size() < 7)
-      finding.evidence.push_back({"tuning model of NCCL 2.28.9", {}, cost_text(cost)});
-  finding.expected = core::figure(worst.free.time(), core::Basis::kComputed,
-                                  "NCCL's tuning model, without the setting");
-  finding.observed =
-      core::figure(worst.forced.time(), core::Basis::kComputed, "NCCL's tuning model, with it");
-  finding.confidence = core::Confidence::kLikely;
-  finding.next = {
-      "unset NCCL_ALGO",
-      "where nccl-tests proves one size wrong: comm-probe nccl choose all_reduce --topo "
-      "FILE --tuner FILE (a tuner for those sizes)"};
-  judgement.findings.push_back(std::move(finding));
   return judgement;
 }
 

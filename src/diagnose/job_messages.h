@@ -8,8 +8,6 @@
 //
 //   kernels of 25 MiB take 2.3 ms in the median, the benchmark 162 us on as many ranks
 //   -> the same finding: most of a kernel is waiting, no link is slow
-//
-//   NCCL_ALGO=Ring in the log, 32 DGX H100: 3.46 times the time at 25 MB -> nccl.choice-forced
 #pragma once
 
 #include <vector>
@@ -17,7 +15,6 @@
 #include "diagnose/diagnose.h"
 #include "diagnose/plan_price.h"
 #include "diagnose/reading_judgement.h"
-#include "nccl/debug_log.h"
 #include "torch/trace.h"
 
 namespace comm_probe::diagnose {
@@ -37,8 +34,5 @@ std::vector<JobMessage> messages_of(const std::vector<torch::Trace>& traces);
 // `pricer` may be null: then NCCL's choice is not said.
 Judgement judge_messages(const std::vector<JobMessage>& messages,
                          const std::vector<JudgedReading>& readings, const JobPricer* pricer);
-// A forced NCCL_ALGO of the log on the machine of the pile.
-Judgement judge_forced_algorithm(const nccl::DebugLog& log, const std::vector<JobMessage>& messages,
-                                 const JobPricer* pricer);
 
 }  // namespace comm_probe::diagnose

@@ -135,6 +135,25 @@ LogRun described(const DebugLog& log, const Run& run) {
   return said;
 }
 
+// The folder of all its files, its last word; empty where they lie in several.
+std::string folder_name(const LogRun& run) {
+  std::set<std::string> folders;
+  for (const std::string& file : run.files) {
+    const std::size_t slash = file.rfind('/');
+    folders.insert(slash == std::string::npos ? "" : file.substr(0, slash));
+  }
+  if (folders.size() != 1) return "";
+  return folders.begin()->substr(folders.begin()->rfind('/') + 1);
+}
+
+// Each run in a folder of its own: the folder tells them apart, rank0.log does not.
+void name_by_folders(std::vector<LogRun>& runs) {
+  std::set<std::string> names;
+  for (const LogRun& run : runs) names.insert(folder_name(run));
+  if (names.size() != runs.size() || names.contains("")) return;
+  for (LogRun& run : runs) run.name = folder_name(run) + "/" + run.name;
+}
+
 std::optional<int> shared_file(const std::vector<Run>& runs) {
   std::set<int> seen;
   for (const Run& run : runs)
@@ -181,6 +200,7 @@ LogRuns runs_of(const DebugLog& log) {
     return said;
   }
   for (const Run& run : runs) said.runs.push_back(described(log, run));
+  name_by_folders(said.runs);
   said.caveats.push_back(core::make_caveat(
       "job.several-runs",
       fmt::format("the logs are of {} runs: {}; {}", runs.size(), runs_text(said.runs), reason),

@@ -6,6 +6,7 @@
 #include "diagnose/job_gap.h"
 #include "diagnose/job_gdr.h"
 #include "diagnose/job_hosts.h"
+#include "diagnose/link_tests.h"
 #include "diagnose/log_rules.h"
 
 namespace comm_probe::diagnose {
@@ -31,9 +32,23 @@ bool any_comm(const JobFacts& facts, Test test) {
 
 // Each question is answered only by facts that bear on it: a log over sockets says nothing of
 // GPUDirect RDMA, a table without a reference nothing of what the links should carry.
-bool has_devices(const JobFacts& facts) {
+template <class Test>
+bool any_device(const topology::Survey& survey, Test test) {
+  return std::any_of(survey.devices.begin(), survey.devices.end(), test);
+}
+// A matrix of paths shows no slot, a template no GPU and no NVLink.
+bool has_rated_devices(const JobFacts& facts) {
   return any_machine(facts, [](const topology::Survey& survey) {
-    return !survey.of(SurveyDevice::Kind::kGpu).empty();
+    return !survey.is_template() && any_device(survey, [](const SurveyDevice& device) {
+      return device.kind == SurveyDevice::Kind::kGpu &&
+             (device.slot_effective || device.trained.width);
+    });
+  });
+}
+// Links of GPUs and ports of NICs have a state; paths and rates report no fault.
+bool has_fault_reports(const JobFacts& facts) {
+  return any_machine(facts, [](const topology::Survey& survey) {
+    return !survey.facts.nvlinks.empty() && !survey.facts.rdma_ports.empty();
   });
 }
 // Two that are compared with each other.
@@ -59,28 +74,72 @@ bool has_ports(const JobFacts& facts) {
   return any_machine(
       facts, [](const topology::Survey& survey) { return !survey.facts.rdma_ports.empty(); });
 }
+// Over InfiniBand NCCL's default GID is right; of RoCE the table tells (ibstat prints none).
+bool has_ports_and_gids(const JobFacts& facts) {
+  return has_ports(facts) && !any_machine(facts, [](const topology::Survey& survey) {
+           const auto& ports = survey.facts.rdma_ports;
+           return std::any_of(ports.begin(), ports.end(), [](const topology::RdmaPortFacts& port) {
+             return port.is_roce() && port.is_active() && port.gids.empty();
+           });
+         });
+}
 bool has_host(const JobFacts& facts) {
   return any_machine(facts,
                      [](const topology::Survey& survey) { return survey.is_whole_machine(); });
 }
 bool has_ranks(const JobFacts& facts) { return !facts.log.ranks.empty(); }
 bool is_planned(const JobFacts& facts) { return facts.is_planned; }
+// Sockets are the fast network of a host without another; whether there is one the log does not
+// say.
 bool has_networks(const JobFacts& facts) {
-  return !facts.log.networks.empty() && is_multi_node(facts.log);
+  const auto is_socket = [](const nccl::LogFact& network) { return network.text == "Socket"; };
+  const auto& networks = facts.log.networks;
+  if (networks.empty() || !is_multi_node(facts.log)) return false;
+  return std::none_of(networks.begin(), networks.end(), is_socket) ||
+         any_machine(facts, [](const topology::Survey& survey) {
+           return survey.is_whole_machine() || !survey.facts.rdma_ports.empty();
+         });
 }
+bool goes_over_network(const JobFacts& facts) {
+  return any_comm(facts, [](const nccl::LogComm& comm) {
+    return std::any_of(comm.edges.begin(), comm.edges.end(),
+                       [](const nccl::LogEdges& edges) { return edges.is_net; });
+  });
+}
+// What a NIC can do ("GPU Direct RDMA Enabled for HCA 0") says nothing of where the data goes.
 bool has_gdr(const JobFacts& facts) {
-  return gdr_use(facts.log).staged > 0 || !facts.log.hca_gdr.empty() ||
-         !facts.log.pair_gdr.empty() || any_comm(facts, [](const nccl::LogComm& comm) {
+  return gdr_use(facts.log).all() > 0 ||
+         (goes_over_network(facts) && !facts.log.pair_gdr.empty()) ||
+         any_comm(facts, [](const nccl::LogComm& comm) {
            return std::any_of(comm.edges.begin(), comm.edges.end(),
                               [](const nccl::LogEdges& edges) { return edges.gdr; });
          });
 }
+// The log lists what NCCL uses; what there is a topology says.
 bool has_nic_lists(const JobFacts& facts) {
-  return std::any_of(facts.log.nic_lists.begin(), facts.log.nic_lists.end(),
-                     [](const nccl::LogNicList& list) { return !list.is_socket; });
+  const bool knows_nics = any_machine(facts, [](const topology::Survey& survey) {
+    return !survey.of(SurveyDevice::Kind::kNic).empty() || !survey.facts.rdma_ports.empty();
+  });
+  return knows_nics && std::any_of(facts.log.nic_lists.begin(), facts.log.nic_lists.end(),
+                                   [](const nccl::LogNicList& list) { return !list.is_socket; });
 }
+bool has_numbers(const JobFacts& facts) { return facts.has_numbers; }
+bool has_two_orders(const JobFacts& facts) { return facts.compared_orders; }
 bool has_dumps(const JobFacts& facts) { return facts.dumps != nullptr; }
 bool has_lines(const JobFacts& facts) { return facts.has_log() || !facts.lines.logs.empty(); }
+// A rank whose log is missing may be the one that says why: the logs of the others do not clear it.
+bool has_every_rank(const JobFacts& facts) {
+  int size = facts.dumps == nullptr ? 0 : static_cast<int>(facts.dumps->digests.size());
+  int seen = static_cast<int>(facts.lines.logs.size());
+  for (const nccl::LogComm& comm : facts.log.comms) {
+    if (comm.size < size) continue;
+    size = comm.size;
+    seen = std::max(seen, comm.ranks_seen);
+  }
+  return seen >= size;
+}
+bool has_lines_of_all(const JobFacts& facts) { return has_lines(facts) && has_every_rank(facts); }
+bool has_ranks_of_all(const JobFacts& facts) { return has_ranks(facts) && has_every_rank(facts); }
 bool has_traces(const JobFacts& facts) { return !facts.traces.empty(); }
 bool has_reference(const JobFacts& facts) {
   return any_curve(facts, [&](const JudgedCurve& judged) { return is_compared(facts, judged); });
@@ -98,9 +157,15 @@ bool has_calls(const JobFacts& facts) {
          any_comm(facts, [](const nccl::LogComm& comm) { return comm.calls > 0; });
 }
 bool has_watched_ports(const JobFacts& facts) { return facts.watched_ports > 0; }
+// Its port, or the machine whose links the matrix shows, is known.
+bool is_rated(const curve::LinkTest& test, const LinkReference& reference) {
+  return reference.port.has_value() || (!is_between_nics(test) && reference.machine != nullptr);
+}
 bool has_links(const JobFacts& facts) {
-  return std::any_of(facts.curves.begin(), facts.curves.end(),
-                     [](const JudgedReading& reading) { return !reading.link_references.empty(); });
+  for (const JudgedReading& reading : facts.curves)
+    for (std::size_t i = 0; i < reading.link_references.size(); ++i)
+      if (is_rated(reading.reading->links[i], reading.link_references[i])) return true;
+  return false;
 }
 // NCCL prints completion errors whatever NCCL_DEBUG says but NONE.
 bool has_network(const JobFacts& facts) {
@@ -111,10 +176,22 @@ bool has_network(const JobFacts& facts) {
          });
 }
 
+bool has_network_of_all(const JobFacts& facts) {
+  return has_network(facts) && has_every_rank(facts);
+}
+
 constexpr const char* kLogs =
     "run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV,NET,GRAPH,TUNING and keep the output";
 constexpr const char* kTopology =
     "comm-probe topo record node.tar.gz on each node (or nvidia-smi topo -m, ibstat)";
+constexpr const char* kRates =
+    "comm-probe topo record node.tar.gz on each node: slots, NVLinks and ports with their rates (a "
+    "matrix of paths has none)";
+constexpr const char* kFaults =
+    "the kernel log of each host (dmesg: Xid), nvidia-smi -q (ECC), nvidia-smi nvlink -s and the "
+    "state of the ports (ibstat)";
+constexpr const char* kGids =
+    "comm-probe topo record node.tar.gz on each node (or ibstat; for RoCE show_gids as well)";
 constexpr const char* kDirectPath =
     "the paths of GPUs and NICs and what the bridges redirect (ACS): comm-probe topo record "
     "node.tar.gz on each node, or nvidia-smi topo -m and sudo lspci -vvv";
@@ -175,8 +252,8 @@ const std::vector<JobQuestion> kQuestions = {
      "is every process alive and free of errors of its own",
      {"log.exception", "log.process-killed", "log.gpu-memory", "log.host-memory-*",
       "log.possible-peer-death", "log.rank-missing", "log.torch-watchdog", "log.ras-report",
-      "log.cuda-error"},
-     has_lines,
+      "log.cuda-error", "log.gpu-program-error"},
+     has_lines_of_all,
      "the whole output of every rank, and the end of dmesg on each host"},
     {JobTree::kStuck,
      "start",
@@ -204,19 +281,19 @@ const std::vector<JobQuestion> kQuestions = {
       "curve.misrun",
       "curve.failed-run",
       "nccl.call-refused"},
-     has_ranks,
+     has_ranks_of_all,
      kLogs},
     {JobTree::kStuck, "network", "does the network answer, without completion status 12 or 13",
-     kErrorIds, has_network, kNetworkErrors},
+     kErrorIds, has_network_of_all, kNetworkErrors},
     {JobTree::kStuck, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
      has_direct_path_facts, kDirectPath},
     {JobTree::kStuck, "ports", "are all ports up", kPortIds, has_ports, kTopology},
     {JobTree::kStuck,
      "hardware",
      "do GPUs and NICs report faults",
-     {"log.gpu-fault", "topo.*", "link.*"},
-     has_devices,
-     kTopology},
+     {"log.gpu-fault", "log.gpu-notice", "topo.*", "link.*"},
+     has_fault_reports,
+     kFaults},
 
     // Wrong numbers: framework and numerics.
     {JobTree::kWrong,
@@ -235,13 +312,13 @@ const std::vector<JobQuestion> kQuestions = {
      "numbers",
      "do loss and norms stay numbers, and equal where they were reduced",
      {"log.nan-value", "log.ranks-diverge"},
-     has_lines,
+     has_numbers,
      "the output of every rank with loss and gradient norm per step; TORCH_NCCL_NAN_CHECK=1"},
     {JobTree::kWrong,
      "order",
      "did two runs add in the same order",
      {"log.algorithms-differ"},
-     has_calls,
+     has_two_orders,
      "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,TUNING of both runs"},
     {JobTree::kWrong,
      "race",
@@ -252,7 +329,7 @@ const std::vector<JobQuestion> kQuestions = {
 
     // Slow: from the bottom up.
     {JobTree::kSlow, "hardware", "are GPUs, NVLinks, slots and NICs what they should be",
-     kMachineIds, has_devices, kTopology},
+     kMachineIds, has_rated_devices, kRates},
     {JobTree::kSlow, "alike", "are the machines alike", {"topo.diff-*"}, has_machines, kTopology},
     {JobTree::kSlow, "direct-path", "may GPUs and NICs talk directly", kDirectIds,
      has_direct_path_facts, kDirectPath},
@@ -263,7 +340,7 @@ const std::vector<JobQuestion> kQuestions = {
      has_host,
      kTopology},
     {JobTree::kSlow, "ports", "are ports up, at their rate, and on the right GID", kPortStateIds,
-     has_ports, kTopology},
+     has_ports_and_gids, kGids},
     {JobTree::kSlow,
      "counters",
      "do counters of the network rise",

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/finding_table.h"
 #include "diagnose/log_rules.h"
+#include "diagnose/xid.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -182,16 +184,46 @@ void killed(const DebugLog& log, const JobLines& job, std::vector<Finding>& find
   findings.push_back(std::move(finding));
 }
 
-void xid(const JobLines& job, std::vector<Finding>& findings) {
-  const JobLine* line = job.first(JobEvent::kXid);
-  if (line == nullptr) return;
-  Finding finding = core::make_finding(
-      "log.gpu-fault", line->code ? fmt::format("the kernel reports Xid {} of a GPU", *line->code)
-                                  : "the kernel reports an Xid of a GPU");
-  finding.evidence = {evidence_of(*line)};
+std::string xids_text(const std::vector<const JobLine*>& lines) {
+  std::set<std::int64_t> codes;
+  for (const JobLine* line : lines)
+    if (line->code) codes.insert(*line->code);
+  return codes.empty() ? "an Xid" : fmt::format("Xid {}", fmt::join(codes, ", "));
+}
+
+Finding xid_finding(const char* id, std::string summary, const std::vector<const JobLine*>& lines) {
+  constexpr std::size_t kMostShown = 4;
+  Finding finding = core::make_finding(id, std::move(summary));
+  for (const JobLine* line : lines)
+    if (finding.evidence.size() < kMostShown) finding.evidence.push_back(evidence_of(*line));
   finding.confidence = Confidence::kLikely;
-  finding.next = {"dmesg -T | grep Xid", "nvidia-smi -q | grep -A3 -i -e ecc -e remapped"};
-  findings.push_back(std::move(finding));
+  return finding;
+}
+
+void xid(const JobLines& job, std::vector<Finding>& findings) {
+  std::map<Accused, std::vector<const JobLine*>> lines;
+  for (const JobLine* line : job.of(JobEvent::kXid)) lines[accused_by_xid(*line)].push_back(line);
+  if (const auto& of_gpu = lines[Accused::kGpu]; !of_gpu.empty()) {
+    findings.push_back(xid_finding(
+        "log.gpu-fault", "the kernel reports " + xids_text(of_gpu) + " of a GPU", of_gpu));
+    findings.back().next = {"dmesg -T | grep Xid",
+                            "nvidia-smi -q | grep -A3 -i -e ecc -e remapped"};
+  } else if (const auto& of_program = lines[Accused::kProgram]; !of_program.empty()) {
+    findings.push_back(xid_finding("log.gpu-program-error",
+                                   "the kernel reports " + xids_text(of_program) +
+                                       ": a kernel of the program did what it may not; the GPU is "
+                                       "well",
+                                   of_program));
+    findings.back().next = {"compute-sanitizer on the program of that process",
+                            "CUDA_LAUNCH_BLOCKING=1: which kernel it was"};
+  } else if (const auto& notices = lines[Accused::kNobody]; !notices.empty()) {
+    findings.push_back(xid_finding("log.gpu-notice",
+                                   "the kernel reports " + xids_text(notices) +
+                                       ": a notice (a clean-up, a remapped row, corrected errors), "
+                                       "no fault that stands",
+                                   notices));
+    findings.back().next = {"nvidia-smi -q | grep -A3 -i -e ecc -e remapped"};
+  }
 }
 
 // `first` is the earliest of the kind; the ranks are those of all its lines.

@@ -133,6 +133,13 @@ void judge_pair_gdr(const DebugLog& log, Judgement& judgement) {
                   refused->first);
   finding.confidence = Confidence::kLikely;
   finding.next = {"comm-probe nccl plan --topo FILE --explain"};
+  if (const nccl::LogSetting* level = log.setting("NCCL_NET_GDR_LEVEL")) {  // not the topology
+    finding.layer = core::Layer::kNccl;
+    finding.confidence = Confidence::kCertain;
+    finding.summary += fmt::format("; NCCL_NET_GDR_LEVEL={} sets this limit", level->value);
+    finding.evidence.insert(finding.evidence.begin(), log_evidence(log, level->first));
+    finding.next = {"unset NCCL_NET_GDR_LEVEL"};
+  }
   judgement.findings.push_back(std::move(finding));
 }
 

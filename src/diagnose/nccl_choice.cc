@@ -37,9 +37,9 @@ core::Finding loss(const ForcedCost& cost, const ForcedSize& worst) {
   const std::string settings = fmt::format("{}", fmt::join(cost.settings, " "));
   core::Finding finding = core::make_finding(
       "nccl.choice-forced",
-      fmt::format("{} cost{} {}{}x in {}: at {} {} ({}), {} ({}) without; {}", settings,
+      fmt::format("{} cost{} {}{}x in {}{}: at {} {} ({}), {} ({}) without; {}", settings,
                   cost.settings.size() > 1 ? "" : "s", cost.sizes.size() > 1 ? "up to " : "",
-                  core::format_number(ratio_of(worst), 3), cost.function,
+                  core::format_number(ratio_of(worst), 3), cost.function, cost.where,
                   core::format_bytes(core::Bytes::of(worst.bytes)),
                   core::format_duration(worst.made.taken.time.duration()), method(worst.made.taken),
                   core::format_duration(worst.free.taken.time.duration()), method(worst.free.taken),
@@ -63,11 +63,12 @@ bool has_fewer_channels(const ForcedSize& size) {
 core::Finding fewer_channels(const ForcedCost& cost, const ForcedSize& size) {
   core::Finding finding = core::make_finding(
       "nccl.fewer-channels",
-      fmt::format("{} leave{} {} {} of {} channels at {}; NCCL's estimate does not count that, the "
-                  "bandwidth does",
-                  fmt::format("{}", fmt::join(cost.settings, " ")),
-                  cost.settings.size() > 1 ? "" : "s", cost.function, size.made.launch.channels,
-                  size.free.launch.channels, core::format_bytes(core::Bytes::of(size.bytes))));
+      fmt::format(
+          "{} leave{} {}{} {} of {} channels at {}; NCCL's estimate does not count that, the "
+          "bandwidth does",
+          fmt::format("{}", fmt::join(cost.settings, " ")), cost.settings.size() > 1 ? "" : "s",
+          cost.function, cost.where, size.made.launch.channels, size.free.launch.channels,
+          core::format_bytes(core::Bytes::of(size.bytes))));
   finding.confidence = core::Confidence::kLikely;
   finding.next = ways_out(cost);
   return finding;

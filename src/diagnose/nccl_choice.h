@@ -24,6 +24,7 @@ struct ForcedSize {
 struct ForcedCost {
   std::vector<std::string> settings = {};  // "NCCL_ALGO=Ring"
   std::string function = {};               // "AllReduce"
+  std::string where = {};                  // " on 16 ranks of 2 nodes"; empty where it is plain
   std::vector<ForcedSize> sizes = {};
 };
 

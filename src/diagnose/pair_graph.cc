@@ -5,21 +5,21 @@
 namespace comm_probe::diagnose {
 namespace {
 
-constexpr std::size_t kLeastPairs = 3;  // two figures do not say which of them is the odd one
-
 // The best of the repeats of one direction, the slower of the directions.
 struct Directions {
   std::map<std::string, PairEdge> from = {};
   void add(const PairResult& result) {
     PairEdge& edge = from[result.is_directed ? result.node_a : ""];
     const double GBps = result.rate->in_GBps();
-    if (edge.result == nullptr || GBps > edge.GBps) edge = {&result, GBps, false};
+    if (edge.result == nullptr || GBps > edge.GBps) edge = {&result, GBps, false, 0};
   }
   PairEdge slower() const {
-    return std::min_element(
-               from.begin(), from.end(),
-               [](const auto& a, const auto& b) { return a.second.GBps < b.second.GBps; })
-        ->second;
+    const auto [least, most] = std::minmax_element(
+        from.begin(), from.end(),
+        [](const auto& a, const auto& b) { return a.second.GBps < b.second.GBps; });
+    PairEdge edge = least->second;
+    if (from.size() > 1) edge.reverse_GBps = most->second.GBps;
+    return edge;
   }
 };
 
@@ -27,16 +27,16 @@ void classify(PairGraph& graph, double slow_share) {
   std::vector<double> rates;
   for (const auto& [names, edge] : graph.edges) rates.push_back(edge.GBps);
   graph.typical = typical_of(rates, Middle::kUpper);
+  graph.below = 0;
   const bool enough = graph.edges.size() >= kLeastPairs;
   for (auto& [names, edge] : graph.edges) {
+    const bool is_below = edge.GBps < graph.typical.median * slow_share;
+    if (is_below) ++graph.below;
     edge.is_slow = enough && is_low(edge.GBps, graph.typical, slow_share);
-    const auto add = [&graph, is_slow = edge.is_slow](const std::string& node,
-                                                      const std::string& partner) {
-      NodePartners& partners = graph.nodes[node];
-      (is_slow ? partners.slow : partners.fast).push_back(partner);
-    };
-    add(names.first, names.second);
-    add(names.second, names.first);
+    const auto list = edge.is_slow ? &NodePartners::slow
+                                   : (is_below ? &NodePartners::between : &NodePartners::fast);
+    (graph.nodes[names.first].*list).push_back(names.second);
+    (graph.nodes[names.second].*list).push_back(names.first);
   }
 }
 
@@ -62,6 +62,16 @@ std::vector<PairGraph> pair_graphs(const std::vector<PairResult>& pairs, double 
     list.push_back(std::move(graph));
   }
   return list;
+}
+
+PairGraph without_nodes(const PairGraph& graph, const std::set<std::string>& nodes,
+                        double slow_share) {
+  PairGraph rest;
+  rest.group = graph.group;
+  for (const auto& [names, edge] : graph.edges)
+    if (!nodes.contains(names.first) && !nodes.contains(names.second)) rest.edges[names] = edge;
+  classify(rest, slow_share);
+  return rest;
 }
 
 }  // namespace comm_probe::diagnose

@@ -11,7 +11,6 @@ namespace {
 // name, value, applies when, source
 constexpr double kFarApart = 0.75;  // slow over fast; far below the 0.85 of one slow pair
 constexpr double kOverSpread = 3;   // gap over what figures of one speed differ by
-constexpr std::size_t kLeastPairs = 3;
 
 // Sorted by rate: where the widest gap is.
 std::size_t split_of(const std::vector<PairEdge>& edges) {

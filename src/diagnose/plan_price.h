@@ -16,13 +16,14 @@
 #include "diagnose/curve_facts.h"
 #include "diagnose/diagnose.h"
 #include "model/ledger.h"
+#include "nccl/tuning.h"
 
 namespace comm_probe::diagnose {
 
 struct PlannedJob {
   int ranks = 0;
-  int nodes = 1;               // hosts
-  std::string algorithm = {};  // NCCL_ALGO of the run; empty: NCCL's own choice
+  int nodes = 1;                       // hosts
+  nccl::Environment environment = {};  // the settings of the run; empty: NCCL's own choice
 };
 
 // Who prices jobs on the machine of a reference; several threads ask at once.
@@ -31,6 +32,8 @@ class JobPricer {
   virtual ~JobPricer() = default;
   // Null where this job cannot be priced.
   virtual const model::CostModel* model_of(const PlannedJob& job) const = 0;
+  // What NCCL reckons each of its methods to cost there; null as above.
+  virtual const nccl::Tuning* tuning_of(const PlannedJob& job) const = 0;
 };
 
 struct PlanPrice {

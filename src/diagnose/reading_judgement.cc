@@ -54,6 +54,19 @@ core::Caveat no_rows(const curve::Curve& curve, bool others_have_times) {
       "nothing can be said about it", !others_have_times);
 }
 
+core::Caveat times_of_turns(const curve::Curve& curve, const curve::Device& device) {
+  const auto ranks =
+      std::count_if(curve.devices.begin(), curve.devices.end(), [&](const curve::Device& other) {
+        return other.host == device.host && other.bus_id == device.bus_id;
+      });
+  return core::make_caveat(
+      "curve.shared-gpu",
+      fmt::format("{}:{}: a GPU for each of the ranks of {}: {} of them ran on GPU {} of {}",
+                  curve.file, curve.first_line, name_of(curve), ranks, device.bus_id, device.host),
+      "ranks on one GPU take turns: its times and rates mean nothing and are not judged; sizes, "
+      "results and NCCL's choices count");
+}
+
 constexpr std::size_t kMoreThanAQuotation = 4;  // rows; f14 of the field curves quotes one
 
 // The header announces larger sizes, and neither a footer nor an error says why they are missing.
@@ -114,7 +127,7 @@ void apply_plan(const curve::Curve& curve, const PlannedJob& job, const JobPrice
 JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool others_have_times) {
   JudgedCurve judged;
   judged.curve = &curve;
-  judged.analysis = curve::analyse(curve);
+  if (shared_gpu(curve) == nullptr) judged.analysis = curve::analyse(curve);
   ReferenceChoice choice = choose_reference(curve, reference);
   judged.expectation = choice.expectation;
   judged.judgement.caveats = std::move(choice.caveats);
@@ -126,7 +139,9 @@ JudgedCurve judge(const curve::Curve& curve, const Reference& reference, bool ot
   if (name_is_wrong) judged.expectation.reset();
   if (choice.job && reference.pricer != nullptr && !name_is_wrong && !has_wrong_results(curve))
     add_plan(facts, *choice.job, *reference.pricer, judged);
-  if (judged.analysis.points.empty() && judged.judgement.findings.empty())
+  if (const curve::Device* device = shared_gpu(curve))
+    judged.judgement.caveats.push_back(times_of_turns(curve, *device));
+  else if (judged.analysis.points.empty() && judged.judgement.findings.empty())
     judged.judgement.caveats.push_back(no_rows(curve, others_have_times));
   const bool was_asked = reference.machine != nullptr || reference.beta;
   if (was_asked && judged.expectation && judged.judgement.has("curve.not-saturated"))

@@ -24,6 +24,8 @@ namespace comm_probe::diagnose {
 
 Judgement judge_numbers(const torch::NumberLines& lines);
 Judgement judge_algorithms(const nccl::DebugLog& log);
+// The log shows two runs and the algorithm of a call that both made.
+bool shows_two_orders(const nccl::DebugLog& log);
 Judgement judge_completed_types(const torch::Job& job);
 Judgement judge_touched_tensors(const torch::Trace& trace);
 

@@ -99,6 +99,14 @@ std::string who_first(const std::vector<const LoggedNumber*>& first, std::size_t
   return fmt::format(", on {} first; the other ranks still had numbers", ranks_text(ranks));
 }
 
+// A rank whose number was bad has one again later.
+bool recovers(const Series& all, const std::vector<const LoggedNumber*>& bad) {
+  return std::any_of(bad.begin(), bad.end(), [&](const LoggedNumber* one) {
+    const auto& numbers = all.at(one->rank);
+    return std::isfinite(numbers.back()->value);
+  });
+}
+
 void judge_non_finite(const NumberLines& lines, const std::map<Quantity, Series>& all,
                       Judgement& judgement) {
   for (const auto& [quantity, series] : all) {  // loss before norms
@@ -113,8 +121,9 @@ void judge_non_finite(const NumberLines& lines, const std::map<Quantity, Series>
     const LoggedNumber& one = *first.front();
     Finding finding = core::make_finding(
         "log.nan-value",
-        fmt::format("{} is {} from step {} on{}", quantity_name(quantity), value_text(one.value),
-                    one.step, who_first(first, series.size())));
+        fmt::format("{} is {} {} step {}{}{}", quantity_name(quantity), value_text(one.value),
+                    recovers(series, first) ? "at" : "from", one.step,
+                    recovers(series, first) ? "" : " on", who_first(first, series.size())));
     const bool is_split = one.rank >= 0 && first.size() < series.size();
     if (is_split)
       for (const LoggedNumber* number : first) finding.ranks.push_back(number->rank);
@@ -241,6 +250,29 @@ std::pair<const nccl::LogChoice*, const nccl::LogChoice*> differing(const nccl::
   return largest;
 }
 
+bool share_a_call(const nccl::LogComm& a, const nccl::LogComm& b) {
+  return std::any_of(a.choices.begin(), a.choices.end(), [&](const nccl::LogChoice& one) {
+    return std::any_of(b.choices.begin(), b.choices.end(), [&](const nccl::LogChoice& other) {
+      return one.function == other.function && one.bytes == other.bytes;
+    });
+  });
+}
+
+constexpr std::size_t kMostComms = 64;  // pairs are compared
+
+// Pairs of communicators of two runs on as many ranks, until `take` is done.
+template <class Take>
+void each_pair_of_runs(const nccl::DebugLog& log, Take take) {
+  const std::size_t comms = std::min(log.comms.size(), kMostComms);
+  for (std::size_t a = 0; a < comms; ++a)
+    for (std::size_t b = a + 1; b < comms; ++b) {
+      if (log.comms[a].size < 2 || log.comms[a].size != log.comms[b].size) continue;
+      if (!share_a_call(log.comms[a], log.comms[b])) continue;
+      if (!are_two_runs(log, static_cast<int>(a), static_cast<int>(b))) continue;
+      if (take(log.comms[a], log.comms[b])) return;
+    }
+}
+
 }  // namespace
 
 Judgement judge_numbers(const NumberLines& lines) {
@@ -252,29 +284,31 @@ Judgement judge_numbers(const NumberLines& lines) {
   return judgement;
 }
 
+bool shows_two_orders(const nccl::DebugLog& log) {
+  bool shows = false;
+  each_pair_of_runs(log, [&](const nccl::LogComm&, const nccl::LogComm&) { return shows = true; });
+  return shows;
+}
+
 Judgement judge_algorithms(const nccl::DebugLog& log) {
   Judgement judgement;
-  constexpr std::size_t kMostComms = 64;  // pairs are compared
-  const std::size_t comms = std::min(log.comms.size(), kMostComms);
-  for (std::size_t a = 0; a < comms; ++a)
-    for (std::size_t b = a + 1; b < comms; ++b) {
-      if (log.comms[a].size < 2 || log.comms[a].size != log.comms[b].size) continue;
-      const auto [one, other] = differing(log.comms[a], log.comms[b]);
-      if (one == nullptr || !are_two_runs(log, static_cast<int>(a), static_cast<int>(b))) continue;
-      Finding finding = log_finding(
-          log, "log.algorithms-differ",
-          fmt::format("two runs on {} ranks added in different orders: {} of {} with {} in one, "
-                      "{} in the other; their results differ in the last bits",
-                      log.comms[a].size, one->function.empty() ? "calls" : one->function,
-                      core::format_bytes(core::Bytes::of(one->bytes)), choice_text(*one),
-                      choice_text(*other)),
-          one->first);
-      finding.evidence.push_back(log_evidence(log, other->first));
-      finding.confidence = Confidence::kCertain;
-      finding.next = {"comm-probe nccl env   (NCCL_ALGO, NCCL_PROTO, channels of both runs)"};
-      judgement.findings.push_back(std::move(finding));
-      return judgement;
-    }
+  each_pair_of_runs(log, [&](const nccl::LogComm& a, const nccl::LogComm& b) {
+    const auto [one, other] = differing(a, b);
+    if (one == nullptr) return false;
+    Finding finding = log_finding(
+        log, "log.algorithms-differ",
+        fmt::format("two runs on {} ranks added in different orders: {} of {} with {} in one, "
+                    "{} in the other; their results differ in the last bits",
+                    a.size, one->function.empty() ? "calls" : one->function,
+                    core::format_bytes(core::Bytes::of(one->bytes)), choice_text(*one),
+                    choice_text(*other)),
+        one->first);
+    finding.evidence.push_back(log_evidence(log, other->first));
+    finding.confidence = Confidence::kCertain;
+    finding.next = {"comm-probe nccl env   (NCCL_ALGO, NCCL_PROTO, channels of both runs)"};
+    judgement.findings.push_back(std::move(finding));
+    return true;
+  });
   return judgement;
 }
 

@@ -261,6 +261,13 @@ bool is_text(const std::string& content) {
          kind == core::ContentClass::kXml || kind == core::ContentClass::kEmpty;
 }
 
+bool is_pickle(std::string_view content) {
+  return content.size() > 2 && content[0] == '\x80' && content[1] >= 2 && content[1] <= 5;
+}
+
+// Packed, wide or a data base: names cannot be found in it.
+bool can_be_masked(const std::string& content) { return is_text(content) || is_pickle(content); }
+
 // Two passes: names are learnt from all texts first, so that a name in the first file that only the
 // last one tells is masked too.
 void Gatherer::mask(Json& manifest) {
@@ -286,6 +293,13 @@ void Gatherer::mask(Json& manifest) {
   for (const std::string& path : all.folders) masked.add_folder(masked_path(path));
   for (const std::string& path : all.files) {
     const std::string content = archive_.read(path).value_or("");
+    if (path.starts_with("files") && !can_be_masked(content)) {
+      std::erase_if(manifest["files"].get_ref<Json::array_t&>(),
+                    [&](const Json& file) { return file["file"] == path; });
+      manifest["missing"].push_back(
+          {{"what", path}, {"why", "a packed or binary file, in which nothing can be masked"}});
+      continue;
+    }
     masked.add_file(masked_path(path),
                     is_text(content) ? masker.masked_text(content) : masker.masked_binary(content));
   }

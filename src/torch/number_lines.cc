@@ -78,13 +78,28 @@ std::optional<double> number_at(std::string_view text) {
   return value;
 }
 
+// "best_val_loss", "lowest loss", "min loss": a record so far, which begins with inf.
+bool is_record(std::string_view before) {
+  constexpr std::size_t kNear = 24;
+  before = before.substr(before.size() - std::min(before.size(), kNear));
+  std::size_t begin = before.size();
+  while (begin > 0 && (is_letter(before[begin - 1]) || before[begin - 1] == ' ')) --begin;
+  before.remove_prefix(begin);
+  for (const std::string_view word : {"best", "Best", "lowest", "min_", "min ", "minimum"})
+    for (std::size_t at = before.find(word); at != before.npos; at = before.find(word, at + 1))
+      if (at == 0 || before[at - 1] == '_' || before[at - 1] == ' ') return true;
+  return false;
+}
+
 // The number of `word`, wherever it stands as a word of its own ("loss", not "loss scale").
 std::optional<double> value_of(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
     const bool is_inside = at > 0 && is_letter(text[at - 1]) && text[at - 1] != '_';
     const std::string_view rest = text.substr(at + word.size());
-    if (is_inside || rest.empty() || is_letter(rest.front()) || is_digit(rest.front())) continue;
+    if (is_inside || is_record(text.substr(0, at)) || rest.empty() || is_letter(rest.front()) ||
+        is_digit(rest.front()))
+      continue;
     if (const auto value = number_at(behind_separator(rest))) return value;
   }
   return std::nullopt;

@@ -189,8 +189,41 @@ void LogBuilder::read_plain_line() {
   log_.gids.push_back(std::move(gid));
 }
 
+namespace {
+
+// The trees of one search are printed ("Tree 1 : ...") before NCCL_MAX_NCHANNELS cuts the channels:
+// what is above the number that the communicator has was never built.
+void drop_cut_channels(LogComm& comm) {
+  const auto kept = comm.channels ? std::optional(comm.channels->coll) : comm.ring_count;
+  if (!kept || *kept < 1) return;
+  std::erase_if(comm.trees, [&](const auto& tree) { return tree.first.first >= *kept; });
+}
+
+// A banner of a table elsewhere in the pile is of another run: what the ranks of the log print
+// counts first.
+void put_version_of_ranks_first(DebugLog& log) {
+  const auto is_of_ranks = [&](const LogFact& version) {
+    return std::any_of(log.ranks.begin(), log.ranks.end(),
+                       [&](const LogRank& rank) { return rank.first.file == version.first.file; });
+  };
+  const auto found = std::find_if(log.versions.begin(), log.versions.end(), is_of_ranks);
+  if (found == log.versions.end() || found == log.versions.begin()) return;
+  const auto place = static_cast<int>(found - log.versions.begin());
+  std::swap(*found, log.versions.front());
+  for (LogProcess& process : log.processes) {
+    if (process.version == 0)
+      process.version = place;
+    else if (process.version == place)
+      process.version = 0;
+  }
+}
+
+}  // namespace
+
 DebugLog LogBuilder::finish() {
   drop_drafts();
+  for (LogComm& comm : log_.comms) drop_cut_channels(comm);
+  put_version_of_ranks_first(log_);
   return std::move(log_);
 }
 

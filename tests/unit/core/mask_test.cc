@@ -30,6 +30,42 @@ TEST(Mask, NamesAreTheSameEverywhere) {
   EXPECT_EQ(masker.masked_text("gpu-node-070 is another"), "gpu-node-070 is another");
 }
 
+// Keys of 32 hexadecimal digits and more behind a name with "key", as people paste them.
+TEST(Mask, KeysByTheirName) {
+  Masker masker;
+  const std::string key = "0123456789abcdef0123456789abcdef01234567";
+  for (const std::string text :
+       {"srun python train.py --wandb-key=" + key, "train.py --wandb_key " + key + " --lr 1",
+        "wandb key: '" + key + "'", "WANDBKEY=\"" + key + "\""})
+    EXPECT_THAT(masker.masked_text(text), Not(HasSubstr("89abcdef"))) << text;
+  EXPECT_THAT(masker.masked_text("the password is hunter2xyz"), Not(HasSubstr("hunter2")));
+  const std::string hash = "commit " + key;  // no key
+  EXPECT_EQ(masker.masked_text(hash), hash);
+}
+
+// Strings of a pickle keep their length; what is no string is left alone.
+TEST(Mask, SecretsInPickledStrings) {
+  Masker masker;
+  const auto pickled = [](const std::string& text) {
+    return std::string("X") + static_cast<char>(text.size()) + std::string(3, '\0') + text +
+           "q\x05";
+  };
+  for (const std::string secret :
+       {"hf_AbCdEfGhIjKlMnOpQrStUvWx", "password=hunter2xyz", "peer 10.20.30.41 gone"}) {
+    const std::string bytes = "\x80\x02" + pickled(secret) + pickled("nccl:all_reduce") + ".";
+    const std::string masked = masker.masked_binary(bytes);
+    EXPECT_EQ(masked.size(), bytes.size());
+    EXPECT_THAT(masked, Not(HasSubstr(secret)));
+    EXPECT_THAT(masked, HasSubstr(pickled("nccl:all_reduce")));
+    EXPECT_EQ(masked.substr(0, 7), bytes.substr(0, 7));
+    EXPECT_EQ(masked[7 + secret.size()], 'q');
+  }
+  const std::string noise =
+      "\x80\x02]q\x01(X\xff\xff\xff\xff"
+      "10.20.30.41e.";
+  EXPECT_EQ(masker.masked_binary(noise), noise);
+}
+
 std::string mask_of(Masker& masker, const std::string& name) { return masker.masked_text(name); }
 
 TEST(Mask, RangesBecomeTheMasksOfTheirNames) {

@@ -118,6 +118,22 @@ TEST(CurveRows, NoiseMayStandBetweenAndInsideThem) {
   expect_both_rows("[0]" + tagged + "\n[0]" + kNextRow + "\n");
 }
 
+// Other tables stand beside a benchmark's; a line of theirs is no row that was cut.
+TEST(CurveRows, LinesOfOtherTablesAreNoCutRows) {
+  for (const char* other :
+       {"trees                  4    8  channel 1                               no such channel",
+        "rings                  2    2  the same                                 the same",
+        "step 100 loss 2 seconds", "4 8 channel", "used 12 of 40 GB", "512 4096 float"}) {
+    const Reading reading = reading_of(kHeader + kRow + "\n#\n" + other + "\n");
+    EXPECT_EQ(rows_in(reading), 1U) << other;
+    EXPECT_FALSE(has_caveat(reading, "input.truncated", true)) << other;
+  }
+  for (const char* cut : {"     1048576        262144     float     sum", "  1048576  262144  flo",
+                          "     1048576        262144     float     sum      -1   119.1"})
+    EXPECT_TRUE(has_caveat(reading_of(kHeader + kRow + "\n" + cut), "input.truncated", true))
+        << cut;
+}
+
 TEST(CurveRows, CarriageReturnsLimitTheConclusion) {
   const Reading reading = reading_of(kHeader + kRow + "\r\n" + kNextRow + "\r\n");
   EXPECT_EQ(rows_in(reading), 2U);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
+#include <set>
 
 namespace comm_probe::diagnose {
 namespace {
@@ -187,9 +189,9 @@ TEST(Fleet, ASlowNodeBesideASmallRackIsStillTheNode) {
   set_all_of(fleet, 4, 12);
   const Judgement judgement = judge_fleet(fleet);
   ASSERT_EQ(judgement.findings.size(), 2U);
-  EXPECT_EQ(judgement.findings[1].id, "curve.node-slow");
-  EXPECT_NE(judgement.findings[1].summary.find("node4"), std::string::npos);
-  EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+  EXPECT_EQ(judgement.findings[0].id, "curve.node-slow");
+  EXPECT_NE(judgement.findings[0].summary.find("node4"), std::string::npos);
+  EXPECT_EQ(judgement.findings[1].id, "curve.pair-or-node");
 }
 
 // Two bad nodes are slow with each other too.
@@ -268,6 +270,157 @@ TEST(Fleet, ANodeThatIsSlowAloneIsSaid) {
   const Judgement outside = judge_fleet(fleet);
   ASSERT_EQ(outside.findings.size(), 1U);
   EXPECT_NE(outside.findings[0].summary.find("NICs, cables"), std::string::npos);
+}
+
+// Racks: `GBps` inside, `between` from one to another; node `slow` reaches a share of that with
+// all.
+Fleet racks_of(const std::vector<int>& racks, double GBps, double between, int slow, double share) {
+  std::vector<int> rack_of = {0};
+  for (std::size_t i = 0; i < racks.size(); ++i)
+    rack_of.insert(rack_of.end(), static_cast<std::size_t>(racks[i]), static_cast<int>(i));
+  const int nodes = static_cast<int>(rack_of.size()) - 1;
+  Fleet fleet = all_pairs(nodes, GBps);
+  for (int a = 1; a <= nodes; ++a)
+    for (int b = a + 1; b <= nodes; ++b) {
+      const bool is_inside =
+          rack_of[static_cast<std::size_t>(a)] == rack_of[static_cast<std::size_t>(b)];
+      const double noise = 1 + 0.002 * ((a * 7 + b * 3) % 5);
+      set(fleet, a, b, (is_inside ? GBps : between) * noise * (a == slow || b == slow ? share : 1));
+    }
+  return fleet;
+}
+
+// A slow node is slow beside its mates, whatever the racks; the figures of pairs have three or four
+// levels then, and the median is of none of them.
+TEST(Fleet, ASlowNodeOfAnyRackIsTheNode) {
+  for (const std::vector<int>& racks :
+       {std::vector<int>{8, 8}, {12, 12}, {12, 8}, {10, 3, 3}, {8, 8, 8, 8}, {16, 4}})
+    for (const double share : {0.2, 0.5, 0.7}) {
+      int nodes = 0;
+      for (const int rack : racks) nodes += rack;
+      for (const int slow : {3, nodes}) {
+        const Judgement judgement = judge_fleet(racks_of(racks, 48, 28, slow, share));
+        std::vector<std::string> accused;
+        for (const auto& finding : judgement.findings)
+          if (finding.severity != core::Severity::kInfo) accused.push_back(finding.summary);
+        ASSERT_EQ(accused.size(), 1U) << racks.size() << " racks, " << share;
+        EXPECT_NE(accused[0].find(": " + node(slow) + " reaches"), std::string::npos) << accused[0];
+        EXPECT_TRUE(judgement.has("curve.node-slow"));
+      }
+    }
+}
+TEST(Fleet, RacksWithoutASlowNodeAccuseNobody) {
+  for (const std::vector<int>& racks :
+       {std::vector<int>{8, 8}, {12, 12}, {12, 8}, {10, 3, 3}, {8, 8, 8, 8}, {16, 4}, {20, 2}})
+    for (const auto& finding : judge_fleet(racks_of(racks, 48, 28, 0, 1)).findings)
+      EXPECT_EQ(finding.severity, core::Severity::kInfo) << finding.summary;
+}
+
+// Gauss noise from a fixed seed: the node is named, no path, and healthy fleets accuse nobody.
+Fleet noisy(int nodes, double sigma, const std::set<int>& slow, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(1, sigma);
+  Fleet fleet = all_pairs(nodes, 48);
+  for (PairResult& pair : fleet.pairs) {
+    const auto is_slow = [&](const std::string& name) {
+      return std::any_of(slow.begin(), slow.end(), [&](int each) { return node(each) == name; });
+    };
+    const double share = is_slow(pair.node_a) || is_slow(pair.node_b) ? 0.6 : 1;
+    pair.rate = Bandwidth::from_GBps(48 * share * std::max(0.3, noise(random)));
+  }
+  return fleet;
+}
+
+TEST(Fleet, NoiseHidesNoSlowNode) {
+  for (const auto& [nodes, sigma] : {std::pair(6, 0.06), {8, 0.06}, {16, 0.08}, {12, 0.08}})
+    for (unsigned seed = 1; seed <= 12; ++seed) {
+      const Judgement judgement = judge_fleet(noisy(nodes, sigma, {2}, seed));
+      EXPECT_TRUE(judgement.has("curve.node-slow")) << nodes << " nodes, seed " << seed;
+      for (const auto& finding : judgement.findings)
+        if (finding.id == "curve.node-slow")
+          EXPECT_NE(finding.summary.find(" node2 "), std::string::npos) << finding.summary;
+    }
+  for (unsigned seed = 1; seed <= 12; ++seed)
+    EXPECT_TRUE(judge_fleet(noisy(12, 0.06, {2, 5}, seed)).has("curve.node-slow")) << seed;
+}
+TEST(Fleet, NoiseAloneAccusesNoNode) {
+  for (const int nodes : {6, 8, 16})
+    for (unsigned seed = 1; seed <= 12; ++seed)
+      EXPECT_FALSE(judge_fleet(noisy(nodes, 0.08, {}, seed)).has("curve.node-slow")) << seed;
+}
+
+// Below the limit, and neither node nor path: never "healthy".
+TEST(Fleet, WhatIsNotJudgedIsSaid) {
+  Fleet wide = all_pairs(6, 13.4);
+  for (std::size_t i = 0; i < wide.pairs.size(); ++i)
+    wide.pairs[i].rate = Bandwidth::from_GBps(9 + 0.6 * static_cast<double>(i * 7 % 15));
+  const Judgement scattered = judge_fleet(wide);
+  ASSERT_EQ(scattered.caveats.size(), 1U);
+  EXPECT_EQ(scattered.caveats[0].id, "curve.pairs-scattered");
+  EXPECT_TRUE(scattered.caveats[0].limits);
+  Fleet two = all_pairs(4, 48);
+  keep(two, {{1, 2}, {3, 4}});
+  set(two, 3, 4, 5);
+  const Judgement few = judge_fleet(two);
+  ASSERT_EQ(few.caveats.size(), 1U);
+  EXPECT_EQ(few.caveats[0].id, "curve.pairs-few");
+  EXPECT_NE(few.caveats[0].missing.find("node3-node4 5 GB/s"), std::string::npos)
+      << few.caveats[0].missing;
+  EXPECT_TRUE(judge_fleet(all_pairs(6, 13.4)).caveats.empty());
+}
+
+// Fast with three of seven: its port can carry the rate, so node and paths both fit.
+TEST(Fleet, ANodeThatIsFastWithSomeIsNotTheNodeAlone) {
+  Fleet fleet = all_pairs(8, 48);
+  for (const int other : {3, 4, 5, 6}) set(fleet, 2, other, 20);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+  EXPECT_NE(judgement.findings[0].summary.find("node2 is slow with 4 of 7"), std::string::npos)
+      << judgement.findings[0].summary;
+}
+
+// Two slow nodes: neither sentence says that the others are well.
+TEST(Fleet, OfTwoSlowNodesNoSentenceClearsTheOther) {
+  Fleet fleet = all_pairs(8, 48);
+  set_all_of(fleet, 2, 20);
+  set_all_of(fleet, 5, 20);
+  for (const auto& finding : judge_fleet(fleet).findings) {
+    EXPECT_EQ(finding.id, "curve.node-slow");
+    EXPECT_EQ(finding.summary.find("other nodes are not"), std::string::npos);
+  }
+}
+
+// A matrix has both directions of a pair.
+TEST(Fleet, DirectionsThatDifferAreSaid) {
+  Fleet fleet;
+  for (int a = 1; a <= 6; ++a)
+    for (int b = 1; b <= 6; ++b)
+      if (a != b)
+        fleet.pairs.push_back({"sendrecv", node(a), node(b), true,
+                               Bandwidth::from_GBps(b == 5 ? 30 : 48), "m.csv",
+                               static_cast<std::uint64_t>(a)});
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_TRUE(judgement.has("curve.directions-differ"));
+  for (const auto& finding : judgement.findings)
+    if (finding.id == "curve.directions-differ")
+      EXPECT_NE(finding.summary.find("only what node5 receives is slow"), std::string::npos)
+          << finding.summary;
+  for (PairResult& pair : fleet.pairs) pair.rate = Bandwidth::from_GBps(48);
+  EXPECT_TRUE(judge_fleet(fleet).findings.empty());
+}
+
+// Two nodes alone: which is the odd one is open, that they are unlike is not.
+TEST(Fleet, TwoUnlikeNodesAreNoted) {
+  Fleet fleet;
+  for (const auto& [name, GBps] : {std::pair("a", 478.0), {"b", 346.0}})
+    fleet.nodes.push_back(
+        {"all_reduce inside one node, 8 GPUs", name, Bandwidth::from_GBps(GBps), "t.txt", 5});
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].severity, core::Severity::kInfo);
+  fleet.nodes[1].rate = Bandwidth::from_GBps(470);
+  EXPECT_TRUE(judge_fleet(fleet).findings.empty());
 }
 
 class PublicClusters : public testing::Test {

@@ -76,7 +76,6 @@ TEST(JobMessages, WithoutACurveOrOfAnotherOperationNothingIsSaid) {
                           Duration::from_us(90), Duration::from_us(90), 1};
   EXPECT_TRUE(judge_messages({gather}, judged(curves), nullptr).findings.empty());
   EXPECT_TRUE(judge_messages({gather}, {}, nullptr).findings.empty());
-  EXPECT_TRUE(judge_forced_algorithm({}, {gather}, nullptr).findings.empty());
 }
 
 }  // namespace

@@ -75,13 +75,13 @@ const JobVisit& visit_of(const std::vector<JobVisit>& visits, const std::string&
 
 TEST(JobTree, EachQuestionIsFoundFineOrNotThere) {
   JobParts parts;
-  parts.add_machine("node1", true, {matrix_of_two()});
+  parts.add_machine("node1", true, {matrix_of_two(), ibstat_of({"mlx5_0", "mlx5_4"})});
   ASSERT_EQ(parts.machines.size(), 1U);
   std::vector<core::Finding> findings = {core::make_finding("topo.port-slow", "slow"),
                                          core::make_finding("topo.nic-shared", "shared")};
   const auto visits = walk(JobTree::kSlow, parts.facts(), findings);
   using Outcome = JobVisit::Outcome;
-  EXPECT_EQ(visit_of(visits, "hardware").outcome, Outcome::kFine);
+  EXPECT_EQ(visit_of(visits, "hardware").outcome, Outcome::kNotThere);  // paths have no rates
   EXPECT_EQ(visit_of(visits, "ports").outcome, Outcome::kFound);
   EXPECT_EQ(visit_of(visits, "ports").findings, (std::vector<std::size_t>{0}));
   EXPECT_EQ(visit_of(visits, "network").outcome, Outcome::kNotThere);
@@ -90,6 +90,48 @@ TEST(JobTree, EachQuestionIsFoundFineOrNotThere) {
   // Information is named where it belongs and decides nothing.
   EXPECT_NE(visit_of(visits, "nics").outcome, Outcome::kFound);
   EXPECT_EQ(visit_of(visits, "nics").findings, (std::vector<std::size_t>{1}));
+}
+
+// "Fine" needs the fact that the question asks for, not one that stands near it.
+TEST(JobTree, WhatOnlyStandsNearAQuestionClearsNothing) {
+  using Outcome = JobVisit::Outcome;
+  JobParts parts;
+  parts.add_machine("node1", true, {matrix_of_two()});
+  const auto outcome = [&](JobTree tree, const std::string& key) {
+    return visit_of(walk(tree, parts.facts(), {}), key).outcome;
+  };
+  EXPECT_EQ(outcome(JobTree::kSlow, "hardware"), Outcome::kNotThere);
+  EXPECT_EQ(outcome(JobTree::kStuck, "hardware"), Outcome::kNotThere);
+  // A log of sockets; a NIC that could do GPUDirect RDMA; one rank of sixteen.
+  parts.add_log(
+      "node1:1:1 [0] NCCL INFO NCCL version 2.28.3+cuda13.0\n"
+      "node1:1:1 [0] NCCL INFO NET/Socket : GPU Direct RDMA Enabled for HCA 0 'eth0'\n"
+      "node1:1:1 [0] NCCL INFO Using network Socket\n"
+      "node1:1:1 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 16 cudaDev 0 nvmlDev 0 "
+      "busId "
+      "60 commId 0x89 - Init START\n"
+      "node1:1:1 [0] NCCL INFO comm 0x5 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL "
+      "0\n");
+  for (const char* key : {"processes", "start", "network", "calls"})
+    EXPECT_EQ(outcome(JobTree::kStuck, key), Outcome::kNotThere) << key;
+  for (const char* key : {"network", "gdr", "nics", "links", "ports"})
+    EXPECT_EQ(outcome(JobTree::kSlow, key), Outcome::kNotThere) << key;
+  for (const char* key : {"numbers", "order"})
+    EXPECT_EQ(outcome(JobTree::kWrong, key), Outcome::kNotThere) << key;
+}
+
+// ibstat of a RoCE port prints no GID.
+TEST(JobTree, PortsOfRoceNeedTheirGids) {
+  for (const auto& [layer, is_fine] : {std::pair("InfiniBand", true), {"Ethernet", false}}) {
+    JobParts parts;
+    std::string text = ibstat_of({"mlx5_0"});
+    text.replace(text.find("InfiniBand"), 10, layer);
+    parts.add_machine("node1", true, {text});
+    EXPECT_EQ(visit_of(walk(JobTree::kSlow, parts.facts(), {}), "ports").outcome ==
+                  JobVisit::Outcome::kFine,
+              is_fine)
+        << layer;
+  }
 }
 
 // A finding belongs to one question of a tree.

@@ -74,6 +74,21 @@ TEST(DebugLogReader, LinesBeforeTheNameBelongToIt) {
   EXPECT_EQ(comm.edges[1].via, "SHM");
 }
 
+// A real run with NCCL_MAX_NCHANNELS=1 (tests/inputs/lab_slow): "Tree 1" is printed before the
+// channels are cut, and was never built.
+TEST(DebugLogReader, TreesOfChannelsThatWereCutAreNone) {
+  const auto text = [](const char* count) {
+    return init(0, 4, "START") + line(0, "Tree 0 : -1 -> 0 -> 2/-1/-1") +
+           line(0, "Tree 1 : 1 -> 0 -> -1/-1/-1") + line(0, "Trees [0] 2/-1/-1->0->-1") +
+           line(0, std::string(count) + " coll channels, 1 collnet channels, 0 nvls channels, " +
+                       count + " p2p channels, 1 p2p channels per peer");
+  };
+  const DebugLog cut = read(text("1"));
+  ASSERT_EQ(cut.comms.size(), 1U);
+  EXPECT_EQ(cut.comms[0].trees.size(), 1U);
+  EXPECT_EQ(read(text("2")).comms.at(0).trees.size(), 2U);
+}
+
 TEST(DebugLogReader, EdgesByWhatCarriesThem) {
   const DebugLog log =
       read(init(0, 16, "START") +

@@ -17,6 +17,18 @@ NumberLines lines_of(const std::string& file, const std::string& text) {
   return reader.finish();
 }
 
+// Records begin with inf (early stopping, checkpoints): they are no loss of a step.
+TEST(NumberLines, RecordsAreNoLosses) {
+  for (const char* text :
+       {"Epoch 1: best_val_loss=inf, loss=1.9", "epoch 1 best loss: inf loss: 1.9",
+        "min_loss=inf loss=1.9", "lowest val_loss inf | loss 1.9"}) {
+    const NumberLines lines = lines_of("a.log", text);
+    ASSERT_EQ(lines.numbers.size(), 1U) << text;
+    EXPECT_EQ(lines.numbers[0].value, 1.9) << text;
+  }
+  EXPECT_EQ(lines_of("a.log", "step 3 val_loss=inf").numbers.size(), 1U);
+}
+
 // The worked example of number_lines.h.
 TEST(NumberLines, TheWaysToPrintThem) {
   struct Case {
