@@ -34,9 +34,9 @@ TEST(Mask, NamesAreTheSameEverywhere) {
 TEST(Mask, KeysByTheirName) {
   Masker masker;
   const std::string key = "0123456789abcdef0123456789abcdef01234567";
-  for (const std::string text :
-       {"srun python train.py --wandb-key=" + key, "train.py --wandb_key " + key + " --lr 1",
-        "wandb key: '" + key + "'", "WANDBKEY=\"" + key + "\""})
+  for (const std::string& text : {std::string("srun python train.py --wandb-key=") + key,
+                                  "train.py --wandb_key " + key + " --lr 1",
+                                  "wandb key: '" + key + "'", "WANDBKEY=\"" + key + "\""})
     EXPECT_THAT(masker.masked_text(text), Not(HasSubstr("89abcdef"))) << text;
   EXPECT_THAT(masker.masked_text("the password is hunter2xyz"), Not(HasSubstr("hunter2")));
   const std::string hash = "commit " + key;  // no key

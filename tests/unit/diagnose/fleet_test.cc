@@ -337,8 +337,9 @@ TEST(Fleet, NoiseHidesNoSlowNode) {
       const Judgement judgement = judge_fleet(noisy(nodes, sigma, {2}, seed));
       EXPECT_TRUE(judgement.has("curve.node-slow")) << nodes << " nodes, seed " << seed;
       for (const auto& finding : judgement.findings)
-        if (finding.id == "curve.node-slow")
+        if (finding.id == "curve.node-slow") {
           EXPECT_NE(finding.summary.find(" node2 "), std::string::npos) << finding.summary;
+        }
     }
   for (unsigned seed = 1; seed <= 12; ++seed)
     EXPECT_TRUE(judge_fleet(noisy(12, 0.06, {2, 5}, seed)).has("curve.node-slow")) << seed;
@@ -403,9 +404,10 @@ TEST(Fleet, DirectionsThatDifferAreSaid) {
   const Judgement judgement = judge_fleet(fleet);
   ASSERT_TRUE(judgement.has("curve.directions-differ"));
   for (const auto& finding : judgement.findings)
-    if (finding.id == "curve.directions-differ")
+    if (finding.id == "curve.directions-differ") {
       EXPECT_NE(finding.summary.find("only what node5 receives is slow"), std::string::npos)
           << finding.summary;
+    }
   for (PairResult& pair : fleet.pairs) pair.rate = Bandwidth::from_GBps(48);
   EXPECT_TRUE(judge_fleet(fleet).findings.empty());
 }
