@@ -31,6 +31,7 @@ PileKind kind_of(core::Input& input) {
   if (torch::looks_like_ras(head)) return PileKind::kReport;
   if (torch::looks_like_dump(head)) return PileKind::kDump;
   if (core::Archive::looks_like_tar(head)) return PileKind::kMachine;
+  if (head.starts_with("PK\x03\x04")) return PileKind::kZip;
   switch (core::classify_content(head)) {
     case core::ContentClass::kJson:
       return PileKind::kJson;

@@ -12,6 +12,7 @@ enum class PileKind {
   kMachine,  // NCCL's topology XML, the tar of a recorded machine
   kJson,     // other JSON: a saved topology, what a benchmark wrote
   kGraphs,   // what NCCL's search found (NCCL_GRAPH_DUMP_FILE): named, the log says the same
+  kZip,      // its members are not read: a stored one would pass for a log
   kText,     // lines: a log, a table, the output of a command
   kOther,    // nothing that is read here
 };

@@ -295,6 +295,10 @@ void PileReading::read_file(std::size_t i) {
     case PileKind::kText:
       read_parts(path, content);
       return;
+    case PileKind::kZip:
+      content.error = core::input_error("a zip archive, expected its files", "unpack it first");
+      content.error->where.file = path;
+      return;
     case PileKind::kReport:
     case PileKind::kGraphs:
     case PileKind::kOther:

@@ -207,7 +207,8 @@ Result<Source> read_source(core::Input& input) {
     if (!archive) return archive.error();
     const core::Host host = core::Host::archived(input.name(), std::move(*archive));
     if (!host.list("/sys").empty()) return read_source(host);
-    core::Error error = core::input_error("a tar without sys/, expected one of `topo record`");
+    core::Error error = core::input_error("a tar without sys/, expected one of `topo record`",
+                                          "another tar: unpack it, and give its folder");
     error.where.file = input.name();
     return error;
   }

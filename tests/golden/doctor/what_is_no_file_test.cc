@@ -15,6 +15,36 @@ namespace {
 
 using testing::HasSubstr;
 
+// The members of a stored zip are plain text in it: they pass for one log of several files.
+class Zips : public Pile {
+ protected:
+  std::string zip_of(const std::string& text) {
+    const auto number = [](std::uint32_t value, int bytes) {
+      std::string raw;
+      for (int i = 0; i < bytes; ++i) raw += static_cast<char>(value >> (8 * i) & 0xff);
+      return raw;
+    };
+    const auto size = static_cast<std::uint32_t>(text.size());
+    return "PK\x03\x04" + number(10, 2) + number(0, 2) + number(0, 2) + number(0, 4) +
+           number(0, 4) + number(size, 4) + number(size, 4) + number(8, 2) + number(0, 2) +
+           "nccl.log" + text;
+  }
+};
+
+TEST_F(Zips, AreNamedAndNotReadAsOneText) {
+  const std::string zip = put("pile.zip", zip_of(tcp_log()));
+  const BinaryRun alone = run_binary({"doctor", zip});
+  EXPECT_EQ(alone.status, 2) << alone;
+  EXPECT_THAT(alone.err, HasSubstr("a zip archive")) << alone;
+  EXPECT_THAT(alone.err, HasSubstr("unpack it first")) << alone;
+  EXPECT_THAT(alone.out, ::testing::Not(HasSubstr("nothing wrong"))) << alone;
+  // The others are still judged, and it is said that this one was not.
+  const std::string log = put("table.txt", table(16, 2, 390));
+  const BinaryRun beside = run_binary({"doctor", zip, log});
+  EXPECT_EQ(beside.status, 5) << beside;
+  EXPECT_THAT(beside.out, HasSubstr("pile.zip: a zip")) << beside;
+}
+
 constexpr std::chrono::milliseconds kAtOnce = std::chrono::seconds(15);
 
 class NoFile : public Pile {
