@@ -17,7 +17,9 @@ build/build.ninja: CMakeLists.txt CMakePresets.json cmake/modules.cmake
 	@rm -f build-configure.log
 
 # A finding (1) or a limited conclusion (5) is a result, not a failure of make.
-run: build
+# The program alone: who only wants to run it does not wait for the tests.
+run: build/build.ninja
+	@cmake --build build -j $(JOBS) --target comm-probe
 	@build/comm-probe run || { status=$$?; [ $$status = 1 ] || [ $$status = 5 ]; }
 
 # Configured again: what was installed meanwhile makes another plug-in.

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cli/decimal_bytes.h"
 #include "cli/moe_request.h"
 #include "core/json.h"
+#include "core/number.h"
 #include "core/spelling.h"
 #include "core/units.h"
 
@@ -28,10 +27,8 @@ constexpr std::string_view kNames[] = {"tokens",  "topk",          "hidden",    
 
 core::Result<std::int64_t> number_of(const std::string& name, const std::string& text) {
   constexpr std::int64_t kMost = 1'000'000;
-  std::int64_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && rest == text.data() + text.size() && number >= 1 && number <= kMost)
-    return number;
+  const auto number = core::whole_number<std::int64_t>(text);
+  if (number && *number >= 1 && *number <= kMost) return *number;
   return input_error(fmt::format("--moe: {} is '{}'", name, text),
                      fmt::format("expected a whole number from 1 to {}", kMost));
 }

@@ -6,7 +6,6 @@
 #include <array>
 #include <csignal>
 
-#include "core/host.h"
 #include "core/units.h"
 #include "measure/clock.h"
 #include "measure/engine.h"
@@ -36,10 +35,6 @@ constexpr int kMostRanksOfOurs = 8;
 constexpr const char* kBlockedNccl =
     "CUDA_LAUNCH_BLOCKING=1 is set: one process that drives several GPUs through NCCL never ends "
     "then; unset it";
-bool launches_block() {
-  const auto value = core::Host::real().environment("CUDA_LAUNCH_BLOCKING");
-  return value && !value->empty() && *value != "0";
-}
 
 // A stage while it runs: how much of its time is left, and what became of it.
 class Clock {
@@ -117,7 +112,7 @@ class Walk {
   // Nothing where the stage has ended for a reason, which `stage` then says.
   std::optional<Run> run_engine(const char* name, Plan plan, Stage& stage, const Clock& clock) {
     const Engine& engine = *find_engine(name);
-    if (found_.gpus > 1 && std::string_view(name) == "nccl" && launches_block()) {
+    if (found_.gpus > 1 && std::string_view(name) == "nccl" && cuda::launches_block()) {
       stage.outcome = StageOutcome::kNotHere;
       stage.why = kBlockedNccl;
       return std::nullopt;
@@ -187,7 +182,7 @@ class Walk {
   }
 
   void overlap(Stage& stage, const Clock& clock) {
-    if (found_.gpus > 1 && launches_block()) {
+    if (found_.gpus > 1 && cuda::launches_block()) {
       stage.outcome = StageOutcome::kNotHere;
       stage.why = kBlockedNccl;
       return;

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "core/finding_table.h"
-#include "core/host.h"
 #include "measure/clock.h"
+#include "measure/engines/cuda/visible_devices.h"
 #include "measure/link/gpu_phases.h"
 #include "measure/link/nearness.h"
 #include "model/fit.h"
@@ -177,8 +177,7 @@ void measure_gpu(GpuBench& bench, int gpu, Result<IpcPeer>& second_process) {
 // A driver that waits for every launch never comes to release a stream that is held for a timing.
 // Read when CUDA starts, so that taking it away before that measures the links as they are.
 bool take_launch_blocking_away() {
-  const auto value = core::Host::real().environment("CUDA_LAUNCH_BLOCKING");
-  if (!value || value->empty() || *value == "0") return false;
+  if (!cuda::launches_block()) return false;
   ::unsetenv("CUDA_LAUNCH_BLOCKING");
   return true;
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 
-#include "core/host.h"
+#include "measure/engines/cuda/visible_devices.h"
 
 namespace comm_probe::measure {
 namespace {
@@ -41,7 +41,7 @@ Result<Lane> Lane::make(const Communication& mover, int gpu, int matrix) {
   Lane lane(context, mover.stream(gpu), std::move(*stream), std::move(*gemm), std::move(*module),
             std::move(*word), std::move(events));
   // A launch that blocks would wait for itself.
-  if (core::Host::real().environment("CUDA_LAUNCH_BLOCKING") != "1") lane.hold_ = *hold;
+  if (!cuda::launches_block()) lane.hold_ = *hold;
   return lane;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/host.h"
 #include "measure/engines/cuda/driver.h"
 
 namespace comm_probe::measure::cuda {
@@ -76,6 +77,11 @@ core::Result<VisibleDevices> visible_devices() {
   }
   static const core::Result<VisibleDevices> asked = ask_in_child();
   return asked;
+}
+
+bool launches_block() {
+  const auto value = core::Host::real().environment("CUDA_LAUNCH_BLOCKING");
+  return value && !value->empty() && *value != "0";
 }
 
 }  // namespace comm_probe::measure::cuda

@@ -17,4 +17,9 @@ struct VisibleDevices {
 // Asked once per process.
 core::Result<VisibleDevices> visible_devices();
 
+// CUDA_LAUNCH_BLOCKING is set: a driver that starts now waits for the end of every kernel, so that
+// a stream must not be held, and one thread cannot serve several GPUs whose kernels wait for each
+// other.
+bool launches_block();
+
 }  // namespace comm_probe::measure::cuda
