@@ -122,12 +122,26 @@ void add_machine(core::Finding same, const std::string& name, OfMachines& all) {
 }
 
 // The same finding of many machines is said once, with their names.
+bool has_gpus(const diagnose::JobMachine& machine) {
+  return !machine.survey.of(topology::SurveyDevice::Kind::kGpu).empty();
+}
+
+// Where the bundle was made, no rank need have run: a login node has no GPU to lose.
+bool is_only_the_collector(const diagnose::JobMachine& machine,
+                           const std::vector<diagnose::JobMachine>& machines) {
+  return machine.membership != diagnose::JobMachine::Membership::kMember && !has_gpus(machine) &&
+         std::any_of(machines.begin(), machines.end(), has_gpus);
+}
+
 std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine>& machines,
                                           Said& said) {
   std::vector<OfMachines> all;
   for (const diagnose::JobMachine& machine : machines) {
     diagnose::TopoJudgement judgement = diagnose::judge_topology(machine.survey);
     said.take(machine.survey.caveats);
+    if (is_only_the_collector(machine, machines))
+      std::erase_if(judgement.caveats,
+                    [](const core::Caveat& caveat) { return caveat.id == "topo.no-gpu"; });
     said.take(std::move(judgement.caveats));
     for (core::Finding& finding : judgement.findings) {
       diagnose::weigh_membership(machine, finding);

@@ -14,6 +14,7 @@
 
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "core/untar.h"
 #include "topology/archive_walk.h"
 
 namespace comm_probe::cli {
@@ -76,10 +77,82 @@ bool copy_all(int descriptor, const std::string& path) {
   return ::close(out) == 0 && is_whole;
 }
 
-bool looks_like_bundle(const std::string& path) {
+bool looks_like_tar(const std::string& path) {
   auto input = core::Input::open(path);
   return input && core::Archive::looks_like_tar(input->head());
 }
+
+// "./logs/../a.txt" -> "logs/a.txt": as Archive keeps paths, below its root in any case.
+std::string inside_path(const std::string& path) {
+  fs::path inside;
+  for (const fs::path& part : fs::path(path).relative_path())
+    if (part == "..")
+      inside = inside.parent_path();
+    else if (part != ".")
+      inside /= as_part(part.string());
+  return inside.string();
+}
+
+// What kind of tar it is, by its names alone.
+class TarNames : public core::TarVisitor {
+ public:
+  bool wants(const std::string& path, std::uint64_t) override {
+    const std::string inside = inside_path(path);
+    is_bundle = is_bundle || inside == "manifest.json";
+    is_recording = is_recording || inside.starts_with("sys/");
+    return false;
+  }
+  void take(std::string_view) override {}
+  void end() override {}
+
+  bool is_bundle = false;
+  bool is_recording = false;  // of `topo record`: read as the machine that it is
+};
+
+TarNames names_in(const std::string& path) {
+  TarNames names;
+  if (auto input = core::Input::open(path); input) (void)core::walk_tar(*input, names);
+  return names;
+}
+
+// Puts files below a folder, up to a number and a size of all together.
+class TarToFolder : public core::TarVisitor {
+ public:
+  explicit TarToFolder(std::string folder) : folder_(std::move(folder)) {}
+
+  bool wants(const std::string& path, std::uint64_t size) override {
+    const std::string place = folder_ + "/" + inside_path(path);
+    if (++count_ > kMostOwnFiles || bytes_ + size > kMostBytes) {
+      ++left_out_;
+      return false;
+    }
+    bytes_ += size;
+    std::error_code error;
+    fs::create_directories(fs::path(place).parent_path(), error);
+    out_.open(place, std::ios::binary | std::ios::trunc);
+    if (!out_) is_written_ = false;
+    return true;
+  }
+  void take(std::string_view bytes) override {
+    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  void end() override {
+    out_.close();
+    if (out_.fail()) is_written_ = false;
+    out_.clear();
+  }
+  std::size_t left_out() const { return left_out_; }
+  bool is_written() const { return is_written_; }
+
+ private:
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30;
+  std::string folder_;
+  std::ofstream out_ = {};
+  std::size_t count_ = 0;
+  std::size_t left_out_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool is_written_ = true;
+};
 
 }  // namespace
 
@@ -119,15 +192,14 @@ bool BundleFolder::unpack(const std::string& path, std::string& place) {
   const auto bundle = topology::open_bundle(*input);
   if (!bundle) return false;
   if (!make_root()) return false;
-  const std::string file = as_part(fs::path(path).filename().string());
-  place = root_ + file;
-  if (fs::exists(place)) place = fmt::format("{}{}-{}", root_, file, places_.size());
-  places_.emplace_back(place, path);
+  place = new_place(path);
+  const std::string name = given_name(path);
+  places_.emplace_back(place, name);
   const std::string host = as_part(bundle->host.substr(0, bundle->host.find('.')));
   for (topology::NetSnapshot& snapshot : topology::counters_of(*bundle, host))
     counters_.push_back(std::move(snapshot));
-  places_.emplace_back(place + "/" + host + "/machine.tar", path);  // --from takes the bundle
-  inside_.push_back(place + "/" + host + "/");
+  places_.emplace_back(place + "/" + host + "/machine.tar", name);  // --from takes the bundle
+  inside_.push_back({place + "/" + host + "/", name});
   const topology::ArchivePaths paths = topology::paths_below(bundle->archive, "");
   bool is_whole =
       write(place + "/" + host + "/machine.tar", machine_of(bundle->archive, paths).tar());
@@ -140,22 +212,71 @@ bool BundleFolder::unpack(const std::string& path, std::string& place) {
   if (own > kMostOwnFiles)
     caveats_.push_back(core::make_caveat(
         "job.bundle-cut",
-        fmt::format("{} of the {} files below files/ of {}", own - kMostOwnFiles, own, path),
+        fmt::format("{} of the {} files below files/ of {}", own - kMostOwnFiles, own, name),
         "the others were used; unpack the bundle and give the folders that matter"));
   return is_whole;
 }
 
+std::string BundleFolder::new_place(const std::string& path) {
+  const std::string file = as_part(fs::path(path).filename().string());
+  std::string place = root_ + file;
+  if (fs::exists(place)) place = fmt::format("{}{}-{}", root_, file, places_.size());
+  return place;
+}
+
+// The name under which the user knows a file: of one that was unpacked within the archive's.
+std::string BundleFolder::given_name(const std::string& path) const {
+  for (const auto& [place, name] : places_)
+    if (path.starts_with(place + "/")) return name + path.substr(place.size());
+  return path;
+}
+
+// A pile that somebody packed: `tar -czf ticket.tgz logs/`.
+bool BundleFolder::unpack_pile(const std::string& path, std::string& place) {
+  auto input = core::Input::open(path);
+  if (!input || !make_root()) return false;
+  place = new_place(path);
+  const std::string name = given_name(path);
+  places_.emplace_back(place, name);
+  inside_.push_back({place + "/", name});
+  TarToFolder files(place);
+  const auto count = core::walk_tar(*input, files);
+  if (!count) {
+    core::Error error = count.error();
+    error.where.file = name;
+    caveats_.push_back(core::make_caveat("input.unreadable", error.one_line(),
+                                         "the files that stand before the damage were used"));
+  }
+  if (files.left_out() > 0)
+    caveats_.push_back(core::make_caveat(
+        "job.bundle-cut", fmt::format("{} of the files of {}", files.left_out(), name),
+        "the others were used; unpack it and give the folders that matter"));
+  if (!files.is_written())
+    caveats_.push_back(core::make_caveat(
+        "input.unreadable", name + ": not every file of it fits into the temporary folder",
+        "the others were used; unpack it and give the folders that matter"));
+  return fs::exists(place);
+}
+
+void BundleFolder::add_unpacked(const std::string& file, int depth, std::vector<std::string>& all) {
+  constexpr int kDeepest = 4;  // a tar of tars of bundles
+  std::string place;
+  bool is_unpacked = false;
+  if (depth < kDeepest && looks_like_tar(file)) {
+    const TarNames names = names_in(file);
+    is_unpacked = names.is_bundle && unpack(file, place);
+    if (!is_unpacked && !names.is_recording && !names.is_bundle)
+      is_unpacked = unpack_pile(file, place);
+  }
+  const auto inside = is_unpacked ? core::expand_paths({place}) : core::input_error("");
+  if (!inside) return all.push_back(file);
+  for (const std::string& each : *inside)
+    each.ends_with("/machine.tar") ? all.push_back(each) : add_unpacked(each, depth + 1, all);
+}
+
 std::vector<std::string> BundleFolder::unpacked(const std::vector<std::string>& files) {
   std::vector<std::string> all;
-  for (const std::string& file : files) {
-    std::string place;
-    if (!looks_like_bundle(file) || !unpack(file, place)) {
-      all.push_back(file);
-      continue;
-    }
-    if (const auto inside = core::expand_paths({place}); inside)
-      all.insert(all.end(), inside->begin(), inside->end());
-  }
+  for (const std::string& file : files) add_unpacked(file, 0, all);
   return all;
 }
 
@@ -211,7 +332,7 @@ core::Error BundleFolder::named_as_given(core::Error error) const {
 // A command takes no file within a bundle: it is unpacked first.
 // "comm-probe hang /tmp/x/b.tar/node1/files/a.log" -> "tar -xf b.tar; comm-probe hang files/a.log"
 void BundleFolder::name_packed_files(std::string& command) const {
-  for (const std::string& folder : inside_) {
+  for (const auto& [folder, bundle] : inside_) {
     const std::string machine = folder + "machine.tar";
     bool has_file = false;
     for (std::size_t at = command.find(folder); at != std::string::npos;
@@ -223,7 +344,6 @@ void BundleFolder::name_packed_files(std::string& command) const {
       command.erase(at, folder.size());
       has_file = true;
     }
-    const std::string bundle = fs::path(folder).parent_path().parent_path().string();
     if (has_file) command = fmt::format("tar -xf {}; {}", bundle, command);
   }
 }

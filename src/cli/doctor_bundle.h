@@ -1,5 +1,6 @@
-// What doctor puts into files before it reads them: each bundle of `doctor --collect` is unpacked
-// into a folder of its own below one private temporary folder, and what is streamed into the
+// What doctor puts into files before it reads them: each bundle of `doctor --collect`, and each
+// tar of other files (packed or not), is unpacked into a folder of its own below one private
+// temporary folder, and what is streamed into the
 // program is kept there; it goes when the object goes, or the process by a signal. What is said
 // afterwards names "runs/node7.tar.zst/node07/files/rank0.log" and "standard input", not the
 // temporary folder.
@@ -21,8 +22,8 @@ namespace comm_probe::cli {
 class BundleFolder {
  public:
   // The files with every bundle replaced by what is unpacked from it: BUNDLE/HOST/machine.tar,
-  // BUNDLE/HOST/files/... A bundle that cannot be read stays a path. Their counters are not among
-  // them, but in counters().
+  // BUNDLE/HOST/files/..., and every other tar, up to four deep, by its files. A bundle that cannot
+  // be read stays a path. Their counters are not among them, but in counters().
   std::vector<std::string> unpacked(const std::vector<std::string>& files);
   // The file in which everything is put that "-" or the path of a pipe gives.
   core::Result<std::string> kept(const std::string& stream);
@@ -38,12 +39,17 @@ class BundleFolder {
   void name_packed_files(std::string& command) const;
   bool make_root();
   bool unpack(const std::string& path, std::string& place);
+  bool unpack_pile(const std::string& path, std::string& place);
+  void add_unpacked(const std::string& file, int depth, std::vector<std::string>& all);
+  std::string new_place(const std::string& path);
+  std::string given_name(const std::string& path) const;
 
   std::optional<core::FolderKeeper> keeper_ = {};  // ends after the folder is gone
   std::optional<core::TemporaryFolder> folder_ = {};
   std::string root_ = {};                                         // with "/" at its end
   std::vector<std::pair<std::string, std::string>> places_ = {};  // folder or file, its name
-  std::vector<std::string> inside_ = {};  // folder of each bundle's files, with "/" at its end
+  // folder of each archive's files, with "/" at its end, and the archive as the user knows it
+  std::vector<std::pair<std::string, std::string>> inside_ = {};
   std::vector<topology::NetSnapshot> counters_ = {};
   std::vector<core::Caveat> caveats_ = {};
 };

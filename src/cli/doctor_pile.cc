@@ -522,6 +522,11 @@ void PileReading::name_quiet_logs(Pile& pile) {
     quiet.push_back(std::move(*found));
     return true;
   });
+  // A file for warnings alone is empty where all is well.
+  std::erase_if(pile.unrecognised, [](const std::string& file) {
+    std::error_code error;
+    return file.ends_with(".warnings.log") && std::filesystem::file_size(file, error) == 0;
+  });
   for (const QuietLog& log : quiet)
     pile.inputs.push_back({log.file, "quiet-log", torch::rank_of_name(log.file)});
   if (const auto caveat = caveat_of(quiet)) pile.caveats.push_back(*caveat);

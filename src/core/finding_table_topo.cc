@@ -70,6 +70,14 @@ constexpr std::array kFindings = {
         "card, check bifurcation, or correct the file. A match is 78 %: 25 of 32, 50 of 64 "
         "GB/s."},
     FindingEntry{
+        "topo.nic-without-gdr", Severity::kWarning, Layer::kRdma,
+        "A NIC cannot do GPUDirect RDMA, the others of its kind can.",
+        "The driver or the firmware of this one card does not offer DMA-BUF, or nvidia_peermem "
+        "serves another stack; or the topology file says so of a card that can.",
+        "Compare driver and firmware of this NIC with those of the others (`ethtool -i`, "
+        "`ibv_devinfo`). NCCL copies through host memory on its rail, and a ring over all rails "
+        "runs at the pace of this one."},
+    FindingEntry{
         "topo.port-slow", Severity::kWarning, Layer::kHardware,
         "A network port runs at half or less of the rate of the others of its kind.",
         "The link trained down: a bad cable or transceiver, dirt on the fibre, a switch port set "

@@ -95,6 +95,8 @@ const std::string* Masker::mask_of_name(std::string_view name) const {
 void Masker::know_host(std::string_view name) {
   const std::size_t dot = name.find('.');
   know(name.substr(0, dot), 'h');
+  if (std::string shape = shape_of_host(name.substr(0, dot)); !shape.empty())
+    shapes_.insert(std::move(shape));
   if (dot != std::string_view::npos && !is_all_digits(name)) know_domain(name.substr(dot + 1));
 }
 
@@ -115,6 +117,7 @@ void Masker::learn(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     for (const std::string& host : hosts_in_line(line)) know_host(host);
+    for (const std::string& host : hosts_in_heads(line)) know_host(host);
     for (const std::string& user : users_in_line(line)) know_user(user);
     for (const std::string& domain : domains_in_line(line)) know_domain(domain);
     learn_domains_of_hosts(line.substr(0, 4096));
@@ -165,12 +168,23 @@ std::size_t Masker::known_name_at(std::string_view line, std::size_t at) const {
   return 0;
 }
 
+std::size_t Masker::host_of_shape_at(std::string_view line, std::size_t at) {
+  if (shapes_.empty() || (at > 0 && is_name_char(line[at - 1]))) return 0;
+  std::size_t end = at;
+  while (end < line.size() && is_name_char(line[end])) ++end;
+  const std::string_view word = line.substr(at, end - at);
+  if (!is_distinct(word) || !shapes_.contains(shape_of_host(word))) return 0;
+  know_host(word);
+  return mask_of_name(word) == nullptr ? 0 : word.size();
+}
+
 std::string Masker::masked_word_names(std::string_view line) {
   std::string out;
   std::size_t at = 0;
   while (at < line.size()) {
     const bool begins = is_alnum(line[at]) && (at == 0 || !is_alnum(line[at - 1]));
-    const std::size_t length = begins ? known_name_at(line, at) : 0;
+    std::size_t length = begins ? known_name_at(line, at) : 0;
+    if (begins && length == 0) length = host_of_shape_at(line, at);
     if (length > 0) {
       out += *mask_of_name(line.substr(at, length));
       at += length;

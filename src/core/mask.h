@@ -6,7 +6,8 @@
 //   host names, user names   learnt from the texts (prompts, NCCL's line heads, paths below /home,
 //                            node lists of schedulers) and told; node07 -> h and five digits to
 //                            base 36: as long as the name, which binary files need, or five
-//                            characters where it is shorter; ranges become the masks of their names
+//                            characters where it is shorter; ranges become the masks of their
+//                            names; beside gpu-a01 any gpu-a and two digits is a host
 //   domains                  learnt from full host names, addresses of mail and web, resolv.conf
 //
 //   IPv4                     10.N.N.H: hosts of one /24 stay in one /24; GIDs that hold one follow,
@@ -56,6 +57,8 @@ class Masker {
   std::string masked_word_names(std::string_view line);
   // The mask of a known name, in any case where it has digits; nothing where it is unknown.
   const std::string* mask_of_name(std::string_view name) const;
+  // A name with the letters of a known host and as many digits; 0 where none begins here.
+  std::size_t host_of_shape_at(std::string_view line, std::size_t at);
   // The known name that begins here and ends where a word may end; 0 where there is none.
   std::size_t known_name_at(std::string_view line, std::size_t at) const;
   std::string masked_serials(std::string line) const;
@@ -67,7 +70,9 @@ class Masker {
 
   std::string mask_of_ipv4(std::uint32_t address);
   std::uint32_t masked_ipv4(std::uint32_t address);
-  std::uint64_t masked_interface_id(std::uint64_t id);
+  std::uint64_t masked_interface_id(std::uint64_t id) const;
+  std::string masked_mac(std::uint64_t id) const;
+  std::size_t bare_hardware_id(std::string_view text, std::string& out) const;
   // One run of hexadecimal digits, colons and dots; nothing where it is no address.
   bool address_mask(std::string_view token, std::string& out);
 
@@ -75,6 +80,7 @@ class Masker {
 
   HashKey key_;
   std::map<std::string, std::string, std::less<>> names_ = {};
+  std::set<std::string, std::less<>> shapes_ = {};        // of hosts: "gpu-a##"
   std::set<std::size_t> lengths_ = {};                    // of names_
   std::set<std::string> used_ = {};                       // masks of names_
   std::map<std::uint32_t, std::uint32_t> networks_ = {};  // /24 -> number

@@ -2,10 +2,12 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "core/mask.h"
 #include "core/mask_words.h"
@@ -44,12 +46,12 @@ std::size_t ipv4_at(std::string_view text, std::uint32_t& address) {
 
 // Hexadecimal digits of groups of `size` with colons between; nothing where it is not such a run.
 std::optional<std::string> digits_of_groups(std::string_view token, std::size_t size,
-                                            std::size_t count) {
+                                            std::size_t count, char sign = ':') {
   if (token.size() != count * (size + 1) - 1) return std::nullopt;
   std::string digits;
   for (std::size_t i = 0; i < token.size(); ++i) {
     const bool is_colon = i % (size + 1) == size;
-    if (is_colon != (token[i] == ':') || (!is_colon && !is_hex(token[i]))) return std::nullopt;
+    if (is_colon != (token[i] == sign) || (!is_colon && !is_hex(token[i]))) return std::nullopt;
     if (!is_colon) digits += token[i];
   }
   return digits;
@@ -59,10 +61,12 @@ std::uint64_t number_of(std::string_view hex) {
   return std::strtoull(std::string(hex).c_str(), nullptr, 16);
 }
 
-std::string in_groups(const std::string& digits, std::size_t size) {
+bool is_all_hex(std::string_view text) { return std::all_of(text.begin(), text.end(), is_hex); }
+
+std::string in_groups(const std::string& digits, std::size_t size, char sign = ':') {
   std::string text;
   for (std::size_t i = 0; i < digits.size(); i += size)
-    text += (i == 0 ? "" : ":") + digits.substr(i, size);
+    text += (i == 0 ? std::string() : std::string(1, sign)) + digits.substr(i, size);
   return text;
 }
 
@@ -131,7 +135,11 @@ std::string Masker::mask_of_ipv4(std::uint32_t address) {
                      mask & 255U);
 }
 
-std::uint64_t Masker::masked_interface_id(std::uint64_t id) {
+std::string Masker::masked_mac(std::uint64_t id) const {
+  return fmt::format("02{:010x}", hash("hardware", id) & 0xffffffffffU);
+}
+
+std::uint64_t Masker::masked_interface_id(std::uint64_t id) const {
   if (id == 0 || id == 1) return id;
   constexpr std::uint64_t kBase = 0x02c0ffee00000000;
   return kBase | (hash("interface", id) & 0xffffffffU);
@@ -141,7 +149,7 @@ bool Masker::address_mask(std::string_view token, std::string& out) {
   if (const auto mac = digits_of_groups(token, 2, 6)) {
     const std::uint64_t id = number_of(*mac);
     if (id == 0 || id == 0xffffffffffff) return false;
-    out = in_groups(fmt::format("02{:010x}", hash("hardware", id) & 0xffffffffffU), 2);
+    out = in_groups(masked_mac(id), 2);
     return true;
   }
   for (const auto& [size, count] : {std::pair(4U, 4U), std::pair(2U, 8U)})
@@ -182,6 +190,33 @@ bool Masker::address_mask(std::string_view token, std::string& out) {
   return true;
 }
 
+// Ids without colons: "98039b0300a1b2c3", "9803.9b00.a1b2", "98-03-9B-00-A1-B2". Digits alone may
+// be a time or a date. The length, 0 where none begins here.
+std::size_t Masker::bare_hardware_id(std::string_view text, std::string& out) const {
+  const auto is_id = [&](std::size_t length) {
+    return text.size() >= length && ends_word(text, length) &&
+           (text.size() == length || (text[length] != '-' && text[length] != ':')) &&
+           std::any_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length),
+                       [](unsigned char c) { return std::isalpha(c) != 0; });
+  };
+  constexpr std::size_t kGuid = 16, kDotted = 14, kDashed = 17;
+  if (is_id(kGuid) && is_all_hex(text.substr(0, kGuid))) {
+    const std::uint64_t id = number_of(text.substr(0, kGuid));
+    if (!may_be_guid(id)) return 0;
+    out = fmt::format("{:016x}", masked_interface_id(id));
+    return kGuid;
+  }
+  for (const auto& [length, size, sign] :
+       {std::tuple(kDotted, std::size_t{4}, '.'), std::tuple(kDashed, std::size_t{2}, '-')}) {
+    if (!is_id(length)) continue;
+    const auto mac = digits_of_groups(text.substr(0, length), size, 12 / size, sign);
+    if (!mac) continue;
+    out = in_groups(masked_mac(number_of(*mac)), size, sign);
+    return length;
+  }
+  return 0;
+}
+
 std::string Masker::masked_addresses(std::string_view line) {
   std::string out;
   std::string mask;
@@ -216,6 +251,11 @@ std::string Masker::masked_addresses(std::string_view line) {
       out += is_guid ? fmt::format("0x{:016x}", masked_interface_id(number_of(rest.substr(2, 16))))
                      : std::string(rest.substr(0, end));
       at += end;
+      continue;
+    }
+    if (const std::size_t length = bare_hardware_id(rest, mask); length > 0) {
+      out += mask;
+      at += length;
       continue;
     }
     std::size_t end = 0;

@@ -12,6 +12,12 @@ bool is_name_char(char c);
 // "node07:1234:1300 [0] NCCL INFO", "[root@node07 ~]#", "Pid 77 on node07 device", "[node07:1234]",
 // "HOSTNAME=node07", SLURM_NODELIST=node[07-09], MASTER_ADDR=node07.
 std::vector<std::string> hosts_in_line(std::string_view line);
+// "Nov 30 12:00:01 node07 kernel: ...", "[node07] ORTE has lost ...", "STEP 7.0 ON node07
+// CANCELLED".
+std::vector<std::string> hosts_in_heads(std::string_view line);
+// "gpu-a06" -> "gpu-a##": another name of this shape is a host too. Empty for a name that says too
+// little ("gpu0", "rank12", "node0").
+std::string shape_of_host(std::string_view name);
 // Two words or more with dots between them, the last one of letters and no ending of a file:
 // "site.example", not "rank0.log", "libnccl.so.2".
 bool is_domain(std::string_view text);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "core/archive.h"
+#include "core/untar.h"
 
 namespace comm_probe::core {
 namespace {
@@ -57,6 +59,17 @@ std::uint64_t checksum(std::string_view block) {
   return sum;
 }
 
+// The name of a header block; a name that came before as an entry of its own counts instead.
+std::string name_of(std::string_view block, std::string& long_name) {
+  const std::string_view prefix = field_of(block, kPrefix);
+  std::string name(field_of(block, kName));
+  if (!prefix.empty()) name = std::string(prefix) + "/" + name;
+  if (!long_name.empty()) name = std::exchange(long_name, {});
+  return name;
+}
+
+bool has_bytes(char type) { return type != '1' && type != '2' && type != '5'; }
+
 class TarReader {
  public:
   explicit TarReader(std::string file, std::string_view bytes)
@@ -84,8 +97,7 @@ std::optional<Error> TarReader::read_entry(Archive& archive) {
   if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
   const auto size = octal(field_of(block, kSize));
   const char type = block[kType.at];
-  const bool has_content = type != '1' && type != '2' && type != '5';
-  const std::uint64_t content = has_content && size ? *size : 0;
+  const std::uint64_t content = has_bytes(type) && size ? *size : 0;
   if (!size || content > bytes_.size() - at_ - kBlock)
     return fail("the tar is cut in a file, or its size is wrong");
   const std::string_view data = bytes_.substr(at_ + kBlock, content);
@@ -95,10 +107,7 @@ std::optional<Error> TarReader::read_entry(Archive& archive) {
     (type == 'L' ? long_name_ : long_target_) = data.substr(0, data.find('\0'));
     return std::nullopt;
   }
-  const std::string_view prefix = field_of(block, kPrefix);
-  std::string name(field_of(block, kName));
-  if (!prefix.empty()) name = std::string(prefix) + "/" + name;
-  if (!long_name_.empty()) name = std::exchange(long_name_, {});
+  const std::string name = name_of(block, long_name_);
   std::string target(field_of(block, kTarget));
   if (!long_target_.empty()) target = std::exchange(long_target_, {});
   if (type == '5') archive.add_folder(name);
@@ -118,6 +127,111 @@ Result<Archive> TarReader::read() {
       return fail(fmt::format("more than {} files in the tar", kMostEntries));
   }
   return archive;
+}
+
+// Bytes of an input in pieces of any size.
+class Pieces {
+ public:
+  explicit Pieces(Input& input) : input_(input) {}
+
+  // Gives `size` bytes to `take`, in one piece or more; false where the input ends before, or where
+  // it cannot be read (error()).
+  template <class Take>
+  bool give(std::uint64_t size, Take take) {
+    while (size > 0) {
+      if (rest_.empty() && !refill()) return false;
+      const std::string_view piece = rest_.substr(0, std::min<std::uint64_t>(size, rest_.size()));
+      take(piece);
+      size -= piece.size();
+      at_ += piece.size();
+      rest_.remove_prefix(piece.size());
+    }
+    return true;
+  }
+  std::uint64_t at() const { return at_; }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  bool refill() {
+    auto block = input_.next();
+    if (!block) {
+      error_ = block.error();
+      return false;
+    }
+    rest_ = *block;
+    return !rest_.empty();
+  }
+
+  Input& input_;
+  std::string_view rest_ = {};
+  std::uint64_t at_ = 0;
+  std::optional<Error> error_ = {};
+};
+
+class TarWalk {
+ public:
+  TarWalk(Input& input, TarVisitor& visitor)
+      : name_(input.name()), pieces_(input), visitor_(visitor) {}
+
+  Result<std::size_t> walk() {
+    for (std::size_t count = 0; count <= kMostEntries; ++count) {
+      std::string block;
+      const bool is_whole = pieces_.give(kBlock, [&](std::string_view piece) { block += piece; });
+      if (pieces_.error()) return *pieces_.error();
+      const bool is_end = block.find_first_not_of('\0') == std::string::npos;
+      if (block.empty() || (is_whole && is_end)) return files_;
+      if (!is_whole) return fail("the tar is cut in a header");
+      if (const auto error = take_entry(block)) return *error;
+    }
+    return fail(fmt::format("more than {} files in the tar", kMostEntries));
+  }
+
+ private:
+  Error fail(const std::string& message) const {
+    if (pieces_.error()) return *pieces_.error();
+    Error error = input_error(message);
+    error.where = {name_, std::nullopt, pieces_.at()};
+    return error;
+  }
+  std::optional<Error> take_entry(const std::string& block);
+  bool pass(std::uint64_t size) {
+    return pieces_.give(size, [](std::string_view) {});
+  }
+
+  std::string name_;
+  Pieces pieces_;
+  TarVisitor& visitor_;
+  std::string long_name_ = {};
+  std::size_t files_ = 0;
+};
+
+std::optional<Error> TarWalk::take_entry(const std::string& block) {
+  constexpr std::uint64_t kLongestName = 1 << 16;
+  if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
+  const auto size = octal(field_of(block, kSize));
+  const char type = block[kType.at];
+  if (!size) return fail("the size of a file in the tar is no number");
+  const std::uint64_t content = has_bytes(type) ? *size : 0;
+  bool is_whole = true;
+  if (type == 'L' && content <= kLongestName) {
+    std::string name;
+    is_whole = pieces_.give(content, [&](std::string_view piece) { name += piece; });
+    long_name_ = name.substr(0, name.find('\0'));
+  } else if (type == '0' || type == '\0') {
+    ++files_;
+    const bool is_wanted = visitor_.wants(name_of(block, long_name_), content);
+    is_whole = is_wanted
+                   ? pieces_.give(content, [&](std::string_view piece) { visitor_.take(piece); })
+                   : pass(content);
+    if (is_wanted) visitor_.end();
+  } else {
+    if (type != 'K') long_name_.clear();
+    is_whole = pass(content);
+  }
+  const std::uint64_t padding = (kBlock - content % kBlock) % kBlock;
+  if (!is_whole) return fail("the tar is cut in a file");
+  pass(padding);  // the last one may lack it
+  return std::nullopt;
 }
 
 void put(std::string& block, Field field, std::string_view text) {
@@ -160,6 +274,10 @@ bool Archive::looks_like_tar(std::string_view head) {
   if (head.size() < kBlock) return false;
   const auto sum = octal(field_of(head, kChecksum));
   return sum && *sum == checksum(head.substr(0, kBlock));
+}
+
+Result<std::size_t> walk_tar(Input& input, TarVisitor& visitor) {
+  return TarWalk(input, visitor).walk();
 }
 
 Result<Archive> Archive::read_tar(Input& input) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/finding_table.h"
 #include "curve/identity.h"
@@ -162,6 +163,8 @@ class MatrixOfNodes {
   // "latency": a line above the figures says that they are this and no bandwidths.
   std::string_view other_quantity() const { return unit_ ? std::string_view{} : other_; }
   std::size_t left_out() const { return left_out_; }
+  // Which rows the table lacks. Empty where it is whole; one row of a triangle is empty by design.
+  std::string cut() const;
 
  private:
   void add(const Cells& row, std::uint64_t line);
@@ -172,7 +175,26 @@ class MatrixOfNodes {
   std::optional<double> unit_ = {};
   std::string_view other_ = {};
   std::size_t left_out_ = 0;
+  std::set<std::string, std::less<>> rows_ = {};
+  bool is_above_ = false;  // the diagonal, a figure stands
+  bool is_below_ = false;
+  std::uint64_t short_row_ = 0;  // line of the first row with fewer cells than there are names
 };
+
+std::string MatrixOfNodes::cut() const {
+  std::string without;
+  for (std::size_t i = 0; i < header_.names.size(); ++i) {
+    const bool is_end_of_triangle =
+        (i == 0 && !is_above_) || (i + 1 == header_.names.size() && !is_below_);
+    if (is_end_of_triangle || rows_.contains(header_.names[i])) continue;
+    without += (without.empty() ? "" : " ") + header_.names[i];
+  }
+  if (!without.empty())
+    return fmt::format("it names {} nodes and has the rows of {} (none of {})",
+                       header_.names.size(), rows_.size(), without.substr(0, 200));
+  if (short_row_ == 0 || !is_above_ || !is_below_) return {};
+  return fmt::format("line {} has fewer figures than there are names", short_row_);
+}
 
 void MatrixOfNodes::feed(const core::Line& line) {
   if (const auto unit = unit_of(line.text); unit && !unit_) unit_ = unit;
@@ -190,6 +212,10 @@ void MatrixOfNodes::feed(const core::Line& line) {
 }
 
 void MatrixOfNodes::add(const Cells& row, std::uint64_t line) {
+  rows_.emplace(row[0]);
+  const auto own = static_cast<std::size_t>(
+      std::find(header_.names.begin(), header_.names.end(), row[0]) - header_.names.begin());
+  if (row.size() <= header_.names.size() && short_row_ == 0) short_row_ = line;
   for (std::size_t i = 1; i < row.size(); ++i) {
     const std::string& to = header_.names[i - 1];
     if (to == row[0]) continue;
@@ -207,6 +233,7 @@ void MatrixOfNodes::add(const Cells& row, std::uint64_t line) {
     pair.line = line;
     if (figure && *figure >= 0 && *figure <= 1e9)
       pair.avg_busbw = core::Bandwidth::from_bytes_per_second(*figure * unit_.value_or(1e9));
+    (i - 1 > own ? is_above_ : is_below_) = true;
     reading_.pairs.push_back(std::move(pair));
   }
 }
@@ -262,6 +289,10 @@ core::Result<Reading> read_node_matrix(core::Input& input) {
         "its figures are taken for bandwidths in GB/s; if they are times, the low ones are the "
         "good ones, and nothing here holds: put the unit into a line above the names",
         false));
+  if (const std::string cut = matrix.cut(); !cut.empty())
+    reading.caveats.push_back(core::make_caveat(
+        "input.truncated", fmt::format("{}: the table of nodes is cut: {}", reading.file, cut),
+        "the pairs that it shows were read; nothing is known of the others"));
   if (matrix.left_out() > 0)
     reading.caveats.push_back(
         core::make_caveat("input.truncated",

@@ -59,6 +59,7 @@ std::optional<Pair> read_pair(std::string_view line) {
   const auto max_bytes = parse_whole((*cells)[kMaxBytes]);
   Pair pair;
   if (!per_node || *per_node < 1 || !min_bytes || !max_bytes) return std::nullopt;
+  if ((*cells)[kNodeA].empty() || (*cells)[kNodeB].empty()) return std::nullopt;  // of whom?
   if (!read_cell((*cells)[kAvg], pair.avg_busbw) || !read_cell((*cells)[kPeak], pair.peak_busbw))
     return std::nullopt;
   pair.test = (*cells)[kTest];

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "diagnose/fleet.h"
 #include "diagnose/job_gap.h"
 #include "diagnose/job_gdr.h"
 #include "diagnose/job_hosts.h"
+#include "diagnose/link_matrices.h"
 #include "diagnose/link_tests.h"
 #include "diagnose/log_rules.h"
+#include "diagnose/pair_graph.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -83,11 +86,18 @@ bool has_ports_and_gids(const JobFacts& facts) {
            });
          });
 }
+// A host of the job: a bundle may be made on a machine where no rank ran.
 bool has_host(const JobFacts& facts) {
-  return any_machine(facts,
-                     [](const topology::Survey& survey) { return survey.is_whole_machine(); });
+  return std::any_of(facts.machines.begin(), facts.machines.end(), [](const JobMachine& machine) {
+    return machine.survey.is_whole_machine() && !machine.is_stranger() &&
+           (machine.membership == JobMachine::Membership::kMember ||
+            !machine.survey.of(SurveyDevice::Kind::kGpu).empty());
+  });
 }
 bool has_ranks(const JobFacts& facts) { return !facts.log.ranks.empty(); }
+bool has_sizes(const JobFacts& facts) {
+  return any_comm(facts, [](const nccl::LogComm& comm) { return comm.size > 1; });
+}
 bool is_planned(const JobFacts& facts) { return facts.is_planned; }
 // Sockets are the fast network of a host without another; whether there is one the log does not
 // say.
@@ -167,6 +177,25 @@ bool has_links(const JobFacts& facts) {
       if (is_rated(reading.reading->links[i], reading.link_references[i])) return true;
   return false;
 }
+bool shows_pairs_of_gpus(const curve::LinkTest& test) {
+  return std::any_of(test.matrices.begin(), test.matrices.end(),
+                     [](const curve::LinkMatrix& matrix) {
+                       return compares_gpus(matrix) && has_every_pair(matrix) &&
+                              matrix.columns.size() >= kLeastGpus;
+                     });
+}
+// Pairs of nodes of one kind, or of GPUs of one matrix; too few are compared with nothing.
+bool has_compared_pairs(const JobFacts& facts) {
+  const auto groups = summarise_pairs(fleet_of(facts.curves));
+  if (std::any_of(groups.begin(), groups.end(),
+                  [](const PairSummary& group) { return group.measured >= kLeastPairs; }))
+    return true;
+  return std::any_of(facts.curves.begin(), facts.curves.end(), [](const JudgedReading& judged) {
+    if (judged.reading == nullptr) return false;
+    const auto& links = judged.reading->links;
+    return std::any_of(links.begin(), links.end(), shows_pairs_of_gpus);
+  });
+}
 // NCCL prints completion errors whatever NCCL_DEBUG says but NONE.
 bool has_network(const JobFacts& facts) {
   return has_watched_ports(facts) || (facts.has_log() && is_multi_node(facts.log)) ||
@@ -210,6 +239,10 @@ constexpr const char* kCurve =
     "a "
     "topology with rates in the pile";
 constexpr const char* kProfile = "torch.profiler traces of every rank, 3 steps after a warm-up";
+constexpr const char* kPairs =
+    "all_reduce_perf of every pair of nodes (a table or matrix of pairs); inside a node "
+    "nvbandwidth "
+    "-t device_to_device_memcpy_read_ce or p2pBandwidthLatencyTest";
 constexpr const char* kLink = "nvbandwidth; ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits";
 
 const std::vector<std::string_view> kMachineIds = {
@@ -327,7 +360,13 @@ const std::vector<JobQuestion> kQuestions = {
      has_traces,
      kProfile},
 
-    // Slow: from the bottom up.
+    // Slow: from the bottom up, once it is known that the ranks were one job.
+    {JobTree::kSlow,
+     "run",
+     "did the ranks run as one job",
+     {"log.one-rank", "log.many-singles", "curve.misrun"},
+     has_sizes,
+     kLogs},
     {JobTree::kSlow, "hardware", "are GPUs, NVLinks, slots and NICs what they should be",
      kMachineIds, has_rated_devices, kRates},
     {JobTree::kSlow, "alike", "are the machines alike", {"topo.diff-*"}, has_machines, kTopology},
@@ -347,6 +386,13 @@ const std::vector<JobQuestion> kQuestions = {
      {"topo.net-*"},
      has_watched_ports,
      kCounters},
+    {JobTree::kSlow,
+     "pairs",
+     "is every pair of nodes, and of GPUs, as fast as the others",
+     {"curve.node-slow*", "curve.pair-*", "curve.directions-differ", "curve.gpu-slow",
+      "curve.gpu-pair-slow", "curve.gpu-apart"},
+     has_compared_pairs,
+     kPairs},
     {JobTree::kSlow,
      "links",
      "does a link alone carry its rate",

@@ -105,8 +105,9 @@ std::optional<Finding> judge_nvlink(const JobFacts& facts) {
     Finding finding = log_finding(
         facts.log, "job.nvlink-unused",
         fmt::format("{} of {} connections between GPUs of one node go through host memory (via "
-                    "SHM) although {} has NVLink between all its GPUs ({}){}",
-                    inside.by_host_memory, inside.all, machine->name, pair,
+                    "SHM) although {} shows NVLink between all GPUs ({}){}",
+                    inside.by_host_memory, inside.all,
+                    machine->is_host ? machine->name : machine->survey.source, pair,
                     setting == nullptr ? std::string()
                                        : fmt::format(": {}={}", setting->name, setting->value)),
         *inside.first);

@@ -44,11 +44,18 @@ std::string optics_of(const NetHits& hits, const char* options) {
   return "ethtool -m " + netdev_of(hits);
 }
 
-// More than this part of the packets; where packets are not counted every one is taken as much.
-bool is_many(double amount, const std::optional<std::uint64_t>& packets, double part) {
-  if (!packets || *packets == 0) return true;
-  return amount / static_cast<double>(*packets) > part;
-}
+// More than this part of the packets; where they are not counted, more than so many a second.
+// Without the time between every one is taken as much.
+struct Many {
+  double part = 0;
+  double per_second = 0;
+
+  bool is_passed(const NetHit& hit, const std::optional<std::uint64_t>& packets) const {
+    if (packets && *packets > 0) return hit.amount / static_cast<double>(*packets) > part;
+    const auto& elapsed = hit.port->elapsed;
+    return !elapsed || hit.amount / elapsed->in_seconds() > per_second;
+  }
+};
 
 }  // namespace
 
@@ -163,11 +170,11 @@ NetAnswer acks_in_time(const NetChange& change) {
 
 namespace {
 
-NetHits many_of(const NetHits& hits, double part,
+NetHits many_of(const NetHits& hits, const Many& limits,
                 std::optional<std::uint64_t> (*packets)(const PortChange&)) {
   NetHits many;
   for (const NetHit& hit : hits)
-    if (is_many(hit.amount, packets(*hit.port), part)) many.push_back(hit);
+    if (limits.is_passed(hit, packets(*hit.port))) many.push_back(hit);
   return many;
 }
 
@@ -183,8 +190,9 @@ std::optional<double> discards_here(const NetChange& change) {
 // Many out of order, and no sender asked again, no drop here: the network sprays.
 void add_out_of_order(const NetChange& change, NetAnswer& answer) {
   constexpr std::array<std::string_view, 1> kNames = {"out_of_sequence"};
-  const NetHits hits = many_of(hits_of(change, kNames, answer.is_known), limit("out_of_order_part"),
-                               packets_received);
+  const NetHits hits =
+      many_of(hits_of(change, kNames, answer.is_known),
+              {limit("out_of_order_part"), limit("out_of_order_per_second")}, packets_received);
   if (hits.empty()) return;
   const auto discards = discards_here(change);
   const bool sprays = discards && *discards == 0;
@@ -207,13 +215,16 @@ NetAnswer nothing_lost(const NetChange& change) {
                                                       "roce_adp_retrans"};
   NetAnswer answer;
   const NetHits all = hits_of(change, kNames, answer.is_known);
-  const NetHits many = many_of(all, limit("lost_part"), packets_sent);
+  const NetHits many = many_of(all, {limit("lost_part"), limit("lost_per_second")}, packets_sent);
   if (!all.empty()) {
     const NetHits& hits = many.empty() ? all : many;
-    Finding finding = counted("topo.net-packet-loss", hits,
-                              "times that this host had to send again what a receiver lacked: "
-                              "packets are lost on the way",
-                              change);
+    Finding finding =
+        counted("topo.net-packet-loss", hits,
+                many.empty() ? "times that this host had to send again what a receiver lacked: "
+                               "too few to cost time, and adaptive routing shows some, too"
+                             : "times that this host had to send again what a receiver lacked: "
+                               "packets are lost on the way",
+                change);
     if (many.empty()) finding.severity = Severity::kInfo;
     finding.confidence = Confidence::kLikely;
     finding.next = {"comm-probe topo check --net --watch 60s on the receivers (rx_discards_phy)",

@@ -23,16 +23,37 @@ struct Directions {
   }
 };
 
+// name, value, applies when, source
+constexpr std::size_t kFewPairs = 15;  // all pairs of six nodes: of fewer the spread is a guess
+constexpr double kApart =
+    3;  // normal noise of 10 % on six figures passes it once in a hundred times
+
+// Among few single figures a slow one stands out only where the gap to the others is far wider than
+// what those differ by themselves.
+bool stand_apart(const PairGraph& graph) {
+  double most_slow = 0, least = 1e300, most = 0;
+  for (const auto& [names, edge] : graph.edges) {
+    if (edge.is_slow) most_slow = std::max(most_slow, edge.GBps);
+    if (edge.is_slow) continue;
+    least = std::min(least, edge.GBps);
+    most = std::max(most, edge.GBps);
+  }
+  return least - most_slow > kApart * (most - least);
+}
+
 void classify(PairGraph& graph, double slow_share) {
   std::vector<double> rates;
   for (const auto& [names, edge] : graph.edges) rates.push_back(edge.GBps);
   graph.typical = typical_of(rates, Middle::kUpper);
   graph.below = 0;
   const bool enough = graph.edges.size() >= kLeastPairs;
+  for (auto& [names, edge] : graph.edges)
+    edge.is_slow = enough && is_low(edge.GBps, graph.typical, slow_share);
+  if (graph.edges.size() < kFewPairs && !stand_apart(graph))
+    for (auto& [names, edge] : graph.edges) edge.is_slow = false;
   for (auto& [names, edge] : graph.edges) {
     const bool is_below = edge.GBps < graph.typical.median * slow_share;
     if (is_below) ++graph.below;
-    edge.is_slow = enough && is_low(edge.GBps, graph.typical, slow_share);
     const auto list = edge.is_slow ? &NodePartners::slow
                                    : (is_below ? &NodePartners::between : &NodePartners::fast);
     (graph.nodes[names.first].*list).push_back(names.second);

@@ -8,6 +8,7 @@
 #include "diagnose/topo_fact_rules.h"
 #include "diagnose/topo_gpu_rules.h"
 #include "diagnose/topo_nic_rules.h"
+#include "diagnose/topo_port_rules.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -25,7 +26,8 @@ constexpr Rule kRules[] = {
     {"a NIC of its own for every GPU", nic_shared},
     {"NIC ports fit their slots", nic_fits_slot},
     {"NIC ports run at the rate of the others", ports_alike},
-    {"GPUs have slots alike", slots_alike},
+    {"NICs can do GPUDirect RDMA as the others can", gdr_alike},
+    {"GPUs and switches have slots alike", slots_alike},
     {"the PCIe tree is visible", tree_visible},
     {"PCIe links run at what both ends can do", links_at_full},
     {"all NVLinks are active", nvlinks_active},

@@ -153,6 +153,24 @@ RuleAnswer links_at_full(const Survey& survey) {
   return answer;
 }
 
+namespace {
+
+// Two of its GPUs and NICs may talk inside a switch. NVLink hides what PCIe there is below it, and
+// needs none. Nothing where paths are not shown.
+std::optional<bool> some_share_a_switch(const Survey& survey) {
+  bool knows_any = false;
+  for (const topology::Road& road : survey.roads) {
+    const bool is_between = survey.device(road.from).kind != SurveyDevice::Kind::kCpu &&
+                            survey.device(road.to).kind != SurveyDevice::Kind::kCpu;
+    if (!is_between) continue;
+    knows_any = true;
+    if (road.type == topology::PathType::kPix || road.type == topology::PathType::kPxb) return true;
+  }
+  return knows_any ? std::optional(false) : std::nullopt;
+}
+
+}  // namespace
+
 RuleAnswer switches_pass_peers(const Survey& survey) {
   topology::Redirects redirects = redirects_of(survey.facts);
   if (redirects.read == 0)
@@ -161,6 +179,10 @@ RuleAnswer switches_pass_peers(const Survey& survey) {
   const bool is_certain = !redirects.in_switches.empty();
   std::vector<core::Evidence>& evidence = is_certain ? redirects.in_switches : redirects.unplaced;
   if (evidence.empty()) return {};
+  if (!is_certain && some_share_a_switch(survey) == false)
+    return {.idle =
+                "no two GPUs or NICs share a switch (PIX, PXB): what passes between them meets "
+                "the root complex in any case"};
   const bool is_one = evidence.size() == 1;
   Finding finding = core::make_finding(
       "topo.acs-redirects",

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -21,13 +20,13 @@ using topology::Survey;
 using topology::SurveyDevice;
 using Kind = SurveyDevice::Kind;
 
-namespace {
-
-const RdmaPortFacts* port_of(const Survey& survey, const SurveyDevice& nic) {
+const RdmaPortFacts* port_facts(const Survey& survey, const SurveyDevice& nic) {
   for (const RdmaPortFacts& port : survey.facts.rdma_ports)
     if (port.is_named(nic.name)) return &port;
   return nullptr;
 }
+
+namespace {
 
 bool is_virtio(const Survey& survey, const SurveyDevice& nic) {
   const topology::PciFunction* function = survey.facts.function(nic.bus_id);
@@ -82,7 +81,8 @@ bool is_relayed(const Survey& survey, int gpu, const std::vector<int>& nics) {
 
 bool has_rdma(const Survey& survey, const std::vector<int>& nics) {
   return std::any_of(nics.begin(), nics.end(), [&](int nic) {
-    return survey.device(nic).gdr.value_or(true) || port_of(survey, survey.device(nic)) != nullptr;
+    return survey.device(nic).gdr.value_or(true) ||
+           port_facts(survey, survey.device(nic)) != nullptr;
   });
 }
 
@@ -109,117 +109,21 @@ std::string have(std::size_t count, std::size_t of) {
                      count == 1 ? "has" : "have");
 }
 
-// The reading of the port itself before what a topology file says.
-std::optional<Bandwidth> rate_of(const Survey& survey, int nic) {
-  const SurveyDevice& device = survey.device(nic);
-  const RdmaPortFacts* port = port_of(survey, device);
-  return port != nullptr && port->rate ? port->rate : device.port;
-}
+}  // namespace
 
-// Ports that should be alike, by rate in Mb/s; a port that is down has no rate of its own.
-struct Group {
-  std::string what = {};                                   // "ports beside GPUs"
-  std::map<int, std::pair<std::string, long>> ports = {};  // place, name, rate
-};
-
-Group ports_beside_gpus(const Survey& survey) {
-  Group group{.what = "ports beside GPUs"};
-  for (const auto& [nic, gpus] : nics_beside_gpus(survey)) {
-    const auto rate = rate_of(survey, nic);
-    if (!rate || survey.device(nic).port_state == "DOWN") continue;
-    group.ports[nic] = {survey.device(nic).name, std::lround(rate->in_Gbps() * 1000)};
-  }
-  return group;
-}
-
-// Active ports of one card model and link layer, where no GPU says which of them matter.
-std::vector<Group> ports_of_models(const Survey& survey) {
-  std::map<std::string, Group> groups;
-  int place = 0;
-  for (const RdmaPortFacts& port : survey.facts.rdma_ports) {
-    if (port.model.empty() || !port.rate || !port.is_active()) continue;
-    Group& group = groups[port.model + port.link_layer];
-    group.what = fmt::format("active ports of {}", port.model);
-    group.ports[place++] = {port.device, std::lround(port.rate->in_Gbps() * 1000)};
-  }
-  std::vector<Group> all;
-  for (auto& [model, group] : groups) all.push_back(std::move(group));
-  return all;
-}
-
-long most_common_rate(const Group& group) {
-  std::map<long, int> counts;
-  for (const auto& [place, port] : group.ports) ++counts[port.second];
-  return std::max_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
-core::Evidence port_evidence(const Survey& survey, const std::string& name) {
-  for (const RdmaPortFacts& port : survey.facts.rdma_ports)
-    if (port.device == name && port.rate) return port.from;
-  for (std::size_t i = 0; i < survey.devices.size(); ++i)
-    if (survey.devices[i].name == name) return evidence_of(survey, static_cast<int>(i), name);
-  return {survey.source, {}, name};
-}
-
-// A GPU has no other port beside it that runs at the usual rate.
-bool is_missed(const Survey& survey, int nic, const Group& group, long usual) {
-  const auto beside = nics_beside_gpus(survey);
-  const auto own = beside.find(nic);
-  if (own == beside.end()) return true;  // no GPU is known
-  return std::any_of(own->second.begin(), own->second.end(), [&](int gpu) {
-    return std::none_of(group.ports.begin(), group.ports.end(), [&](const auto& other) {
-      const Road* road = survey.road(gpu, other.first);
-      return other.second.second >= usual && road != nullptr && road->type <= PathType::kPxb;
-    });
-  });
-}
-
-// Half or less of what three quarters of the group run at.
-std::vector<Finding> slow_ports(const Survey& survey, const Group& group) {
-  std::vector<Finding> findings;
-  if (group.ports.size() < 3) return findings;
-  const long usual = most_common_rate(group);
-  for (const auto& [place, port] : group.ports) {
-    const auto& [name, rate] = port;
-    if (rate * 2 > usual || !is_missed(survey, place, group, usual)) continue;
-    Finding finding = core::make_finding(
-        "topo.port-slow",
-        fmt::format("{} runs at {} Gb/s, the other {} at {} Gb/s", name,
-                    core::format_number(static_cast<double>(rate) / 1000), group.what,
-                    core::format_number(static_cast<double>(usual) / 1000)));
-    finding.expected = core::figure(Bandwidth::from_Gbps(static_cast<double>(usual) / 1000),
-                                    Basis::kRead, "the other " + group.what);
-    finding.observed = core::figure(Bandwidth::from_Gbps(static_cast<double>(rate) / 1000),
-                                    Basis::kRead, "rate of the port");
-    finding.evidence = {port_evidence(survey, name)};
-    finding.evidence.front().text =
-        fmt::format("{} {} Gb/s", name, core::format_number(static_cast<double>(rate) / 1000));
-    finding.confidence = Confidence::kLikely;
-    finding.next = {"mlxlink -d " + name, "ibstat " + name};
-    findings.push_back(std::move(finding));
-  }
-  if (findings.size() * 4 > group.ports.size()) findings.clear();  // two kinds of ports
-  return findings;
-}
-
-// The NICs that count.
 std::vector<int> usable_nics(const Survey& survey) {
   const std::vector<int> all = survey.of(Kind::kNic);
   const bool knows_rdma = std::any_of(all.begin(), all.end(), [&](int nic) {
-    return port_of(survey, survey.device(nic)) != nullptr;
+    return port_facts(survey, survey.device(nic)) != nullptr;
   });
   std::vector<int> usable;
   for (const int nic : all) {
     const SurveyDevice& device = survey.device(nic);
-    const bool is_plain = knows_rdma && port_of(survey, device) == nullptr;
+    const bool is_plain = knows_rdma && port_facts(survey, device) == nullptr;
     if (!is_plain && !is_virtio(survey, device)) usable.push_back(nic);
   }
   return usable;
 }
-
-}  // namespace
 
 std::map<int, std::vector<int>> nics_beside_gpus(const Survey& survey) {
   std::map<int, std::vector<int>> beside;
@@ -234,7 +138,7 @@ std::vector<int> rdma_nics(const Survey& survey) {
   std::vector<int> found;
   for (const int nic : usable_nics(survey)) {
     const SurveyDevice& device = survey.device(nic);
-    const bool is_port = port_of(survey, device) != nullptr;
+    const bool is_port = port_facts(survey, device) != nullptr;
     const bool is_interface = device.name.starts_with("eth") || device.name.starts_with("en");
     if (is_port || (!survey.is_whole_machine() && !is_interface)) found.push_back(nic);
   }
@@ -357,25 +261,6 @@ RuleAnswer nic_fits_slot(const Survey& survey) {
     answer.findings.push_back(std::move(finding));
     answer.blamed.push_back({port.second, Blame::Part::kSlot});
   }
-  return answer;
-}
-
-RuleAnswer ports_alike(const Survey& survey) {
-  const Group beside = ports_beside_gpus(survey);
-  std::vector<Group> groups = {beside};
-  if (beside.ports.empty()) groups = ports_of_models(survey);
-  RuleAnswer answer;
-  bool is_known = false;
-  for (const Group& group : groups) {
-    is_known = is_known || group.ports.size() >= 3;
-    for (Finding& finding : slow_ports(survey, group))
-      answer.findings.push_back(std::move(finding));
-  }
-  if (!is_known) return {.unknown = "fewer than three ports with known rates that should be alike"};
-  for (const Finding& finding : answer.findings)
-    for (const int nic : survey.of(Kind::kNic))
-      if (finding.summary.starts_with(survey.device(nic).name + " "))
-        answer.blamed.push_back({nic, Blame::Part::kDevice});
   return answer;
 }
 

@@ -14,9 +14,13 @@ RuleAnswer nic_reached(const topology::Survey& survey);
 RuleAnswer nic_near(const topology::Survey& survey);
 RuleAnswer nic_shared(const topology::Survey& survey);
 RuleAnswer nic_fits_slot(const topology::Survey& survey);
-// A port beside a GPU that runs at half or less of what the ports beside the other GPUs run at; or
-// an RDMA port below the others of the same card model.
-RuleAnswer ports_alike(const topology::Survey& survey);
+
+// What the source shows of the port itself; null without.
+const topology::RdmaPortFacts* port_facts(const topology::Survey& survey,
+                                          const topology::SurveyDevice& nic);
+
+// The NICs that count.
+std::vector<int> usable_nics(const topology::Survey& survey);
 
 // The NICs at PXB or nearer to a GPU, each with its GPUs; neither virtio nor, where others do RDMA,
 // plain ones.

@@ -203,8 +203,72 @@ std::vector<Pair> weak_pairs(const Survey& survey, const std::map<int, int>& mos
 
 }  // namespace
 
-// Only where every pair has NVLink: in a mesh of several kinds of pairs the numbers differ by
-// design.
+namespace {
+
+// What the two cells of a pair say, the greater of both.
+int most_links_of_pair(const Survey& survey, int a, int b) {
+  int most = 0;
+  for (const Road* road : {survey.road(a, b), survey.road(b, a)})
+    if (road != nullptr && road->type == PathType::kNvl) most = std::max(most, road->nvlinks);
+  return most;
+}
+
+std::vector<Pair> linked_pairs(const Survey& survey) {
+  std::vector<Pair> pairs;
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (std::size_t k = i + 1; k < gpus.size(); ++k)
+      if (most_links_of_pair(survey, gpus[i], gpus[k]) > 0) pairs.push_back({gpus[i], gpus[k]});
+  return pairs;
+}
+
+// Every GPU has at most one partner: bridges between two cards.
+bool are_bridges(const std::vector<Pair>& pairs) {
+  std::map<int, int> partners;
+  for (const Pair& pair : pairs)
+    if (++partners[pair.a] > 1 || ++partners[pair.b] > 1) return false;
+  return true;
+}
+
+// The links that most bridges of the machine have; nothing where there are too few to say.
+std::optional<int> usual_of_bridges(const Survey& survey, const std::vector<Pair>& pairs) {
+  if (pairs.size() < 3 || !are_bridges(pairs)) return std::nullopt;
+  std::map<int, int> counts;
+  for (const Pair& pair : pairs) ++counts[most_links_of_pair(survey, pair.a, pair.b)];
+  const auto usual =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return usual->second * 2 > static_cast<int>(pairs.size()) ? std::optional(usual->first)
+                                                            : std::nullopt;
+}
+
+// A pair with fewer links than the other bridges, or than its own other direction shows.
+RuleAnswer short_bridges(const Survey& survey) {
+  const std::vector<Pair> pairs = linked_pairs(survey);
+  const auto usual = usual_of_bridges(survey, pairs);
+  RuleAnswer answer;
+  for (const Pair& pair : pairs) {
+    const int links = links_of_pair(survey, pair.a, pair.b);
+    const int expected = std::max(most_links_of_pair(survey, pair.a, pair.b), usual.value_or(0));
+    if (links == 0 || links >= expected) continue;
+    Finding finding = of_pairs(
+        survey, {pair}, "topo.nvlink-inactive",
+        fmt::format("{} has {} NVLinks, {} has {}", names_of(survey, {pair}), links,
+                    usual == expected ? "every other bridge" : "its other direction", expected));
+    finding.expected = Figure{static_cast<double>(expected), "links", Basis::kRead, survey.source};
+    finding.observed = Figure{static_cast<double>(links), "links", Basis::kRead, survey.source};
+    answer.findings.push_back(std::move(finding));
+    for (const int gpu : {pair.a, pair.b}) answer.blamed.push_back({gpu, Blame::Part::kNvlink});
+  }
+  const bool is_judged = !pairs.empty() && (usual || !answer.findings.empty());
+  if (!is_judged) answer.idle = "not every pair has NVLink";
+  return answer;
+}
+
+}  // namespace
+
+// Where not every pair has NVLink only bridges of two cards are compared: in a mesh of several
+// kinds of pairs the numbers differ by design.
 RuleAnswer nvlink_even(const Survey& survey) {
   if (survey.is_template()) return {.unknown = "it has no gpu elements"};
   const std::vector<int> gpus = survey.of(Kind::kGpu);
@@ -214,7 +278,7 @@ RuleAnswer nvlink_even(const Survey& survey) {
       if (other == gpu) continue;
       if (survey.road(gpu, other) == nullptr) return {.unknown = "pairs of GPUs are missing"};
       const int links = links_of_pair(survey, gpu, other);
-      if (links == 0) return {.idle = "not every pair has NVLink"};
+      if (links == 0) return short_bridges(survey);
       most[gpu] = std::max(most[gpu], links);
     }
   if (most.size() < 3) return {.idle = "fewer than three GPUs"};
@@ -236,15 +300,69 @@ RuleAnswer nvlink_even(const Survey& survey) {
   return answer;
 }
 
+namespace {
+
+using Slot = std::pair<std::string, int>;
+Slot slot_of(const topology::Node& node) { return {node.slot.speed, node.slot.width}; }
+
+// Switches of one model right below a CPU: their uplinks.
+std::map<std::uint64_t, std::map<int, Slot>> uplinks_of(const topology::Machine& machine) {
+  std::map<std::uint64_t, std::map<int, Slot>> uplinks;
+  for (const int index : machine.of(topology::NodeType::kPci)) {
+    const topology::Node& node = machine.node(index);
+    const bool is_below_cpu =
+        std::any_of(node.links.begin(), node.links.end(), [&](const topology::Link& link) {
+          return machine.node(link.remote).type() == topology::NodeType::kCpu;
+        });
+    if (is_below_cpu && node.slot.width > 0)
+      uplinks[node.as<topology::PciSwitch>().device][index] = slot_of(node);
+  }
+  return uplinks;
+}
+
+Finding narrow_uplink(const Survey& survey, const topology::Node& node, const Slot& usual) {
+  Finding finding = core::make_finding(
+      "topo.slot-differs",
+      fmt::format("the uplink of switch {} is {} x{}, those of the other switches of its kind are "
+                  "{} x{}: copies from the host and every path over this CPU share it",
+                  node.bus_id, node.slot.speed, node.slot.width, usual.first, usual.second));
+  finding.evidence = {
+      {survey.source, node.line,
+       fmt::format("link_speed {}, link_width {}", node.slot.speed, node.slot.width)}};
+  finding.next = {"lspci -vv -s " + node.bus_id};
+  return finding;
+}
+
+// Three quarters of four switches or more have one uplink.
+void judge_uplinks(const Survey& survey, RuleAnswer& answer) {
+  if (!survey.machine) return;
+  for (const auto& [model, uplinks] : uplinks_of(*survey.machine)) {
+    if (uplinks.size() < 4) continue;
+    const Slot usual = most_common(uplinks);
+    std::vector<int> unlike;
+    for (const auto& [node, slot] : uplinks)
+      if (slot != usual) unlike.push_back(node);
+    if (unlike.size() * 4 > uplinks.size()) continue;
+    for (const int node : unlike)
+      answer.findings.push_back(narrow_uplink(survey, survey.machine->node(node), usual));
+  }
+}
+
+}  // namespace
+
 RuleAnswer slots_alike(const Survey& survey) {
+  RuleAnswer answer;
+  judge_uplinks(survey, answer);
   std::map<int, std::pair<std::string, int>> slots;
   for (const int gpu : survey.of(Kind::kGpu)) {
     const SurveyDevice& device = survey.device(gpu);
     if (device.slot_effective) slots[gpu] = {device.slot.speed, device.slot.width};
   }
-  if (slots.size() < 3) return {.unknown = "fewer than three GPUs with known slots"};
+  if (slots.size() < 3) {
+    if (answer.findings.empty()) answer.unknown = "fewer than three GPUs with known slots";
+    return answer;
+  }
   const auto usual = most_common(slots);
-  RuleAnswer answer;
   for (const auto& [gpu, slot] : slots) {
     const SurveyDevice& device = survey.device(gpu);
     if (slot == usual) continue;

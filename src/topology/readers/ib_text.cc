@@ -91,9 +91,15 @@ void IbstatReader::take(const SourceLine& line) {
   RdmaPortFacts& port = ports_.back();
   port.guid = guid_;
   port.model = model_;
-  if (const auto state = value_of(text, "State")) port.state = state_of(*state);
+  if (const auto state = value_of(text, "State")) {
+    port.state = state_of(*state);
+    port.from = line.evidence();
+  }
   if (const auto state = value_of(text, "Physical state")) port.physical_state = *state;
-  if (const auto rate = value_of(text, "Rate")) port.rate = rate_of(*rate);
+  if (const auto rate = value_of(text, "Rate")) {
+    port.rate = rate_of(*rate);
+    if (port.is_active()) port.from = line.evidence();  // what is wrong with one that is active
+  }
   if (const auto layer = value_of(text, "Link layer")) port.link_layer = *layer;
 }
 

@@ -254,7 +254,11 @@ const std::vector<Fault> kFaults = {
               "(Recv) localGid fe80::1 remoteGidsfe80::2 hca mlx5_0\n"),
      "log.ib-no-answer"},
 
-    {"acs_on_in_the_box", "pcie-box", once("box/acs.txt", kNoRedirects, kRedirects),
+    // GPUs and NIC of a socket below one tree of switches: only there does a redirect change the
+    // way.
+    {"acs_on_in_the_box", "pcie-box",
+     in_turn({everywhere("box/topo.txt", "\tNODE", "\tPXB"),
+              once("box/acs.txt", kNoRedirects, kRedirects)}),
      "topo.acs-redirects"},
     {"an_eighth_in_the_box", "pcie-box", with_texts("all_reduce.txt", slow_down),
      "curve.plateau-low"},
@@ -279,6 +283,17 @@ const std::vector<Fault> kFaults = {
               everywhere("dumps/nccl_trace_rank_3", "\\[\\[1\\]\\]", "[[2]]")}),
      "hang.param-mismatch"},
 };
+
+// No two devices of this box share a switch: what passes between them meets the root complex
+// anyway.
+TEST(HealthyPiles, RedirectsWithoutASharedSwitchChangeNothing) {
+  Scratch scratch;
+  fs::copy(kHealthy / "pcie-box", scratch.path(), fs::copy_options::recursive);
+  everywhere("box/acs.txt", "ReqRedir- CmpltRedir- UpstreamFwd-", kRedirects)(scratch.path());
+  const Told told = doctor(scratch.path());
+  EXPECT_EQ(told.status, 0);
+  EXPECT_TRUE(told.weighty().empty()) << json(told.weighty()).dump(1);
+}
 
 class PlantedFault : public testing::TestWithParam<Fault> {};
 

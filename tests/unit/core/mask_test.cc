@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace comm_probe::core {
@@ -28,6 +29,59 @@ TEST(Mask, NamesAreTheSameEverywhere) {
   EXPECT_THAT(masked, HasSubstr("Pid 77 on " + host + ".d"));
   EXPECT_EQ(masker.masked_text("peer gpu-node-07 says"), "peer " + host + " says");
   EXPECT_EQ(masker.masked_text("gpu-node-070 is another"), "gpu-node-070 is another");
+}
+
+// Heads of Open MPI, of the system log and of Slurm; and every name like one that is known.
+TEST(Mask, HostsOfHeads) {
+  const std::vector<std::string> lines = {
+      "[gpu-a06:12345] ORTE has lost communication with a remote daemon\n",
+      "[gpu-b06] ORTE daemon failed\n",
+      "Nov 30 02:11:01 cn-c11 kernel: NVRM: Xid (PCI:0000:19:00): 79\n",
+      "2026-11-30T02:11:01.123456+00:00 dgx-d11 slurmd[77]: launch task\n",
+      "slurmstepd: error: *** STEP 12345.0 ON hgx-e12 CANCELLED AT 2026-11-30T02:00:00 ***\n"};
+  const std::vector<std::string> hosts = {"gpu-a06", "gpu-b06", "cn-c11", "dgx-d11", "hgx-e12"};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    Masker masker;
+    masker.learn(lines[i]);
+    EXPECT_THAT(masker.masked_text(lines[i] + "peer " + hosts[i]), Not(HasSubstr(hosts[i])));
+  }
+  Masker masker;
+  masker.learn("gpu-a01:1:2 [0] NCCL INFO x\n");
+  const std::string masked = masker.masked_text("{\"node\": \"gpu-a08\"} host: GPU-A09, gpu-a10.");
+  EXPECT_THAT(masked, Not(HasSubstr("gpu-a08")));
+  EXPECT_THAT(masked, Not(HasSubstr("GPU-A09")));
+  EXPECT_THAT(masked, Not(HasSubstr("gpu-a10")));
+  EXPECT_EQ(masker.masked_text("\"gpu-a08\""), masked.substr(9, masked.find('}') - 9));
+}
+
+// Devices, ranks and words that are numbered like hosts stay.
+TEST(Mask, NumberedThingsAreNoHosts) {
+  Masker masker;
+  masker.learn(
+      "gpu01:1:2 [0] NCCL INFO x\nnode0:1:2 [0] NCCL INFO x\nrank07:1:2 [0] NCCL INFO x\n");
+  for (const std::string text : {"gpu07 of gpu12", "NUMA node3", "rank12 of rank31", "H100 80GB",
+                                 "Nov 30 02:11:01 it works", "[12:30:01] ORTE", "mlx5_3"})
+    EXPECT_EQ(masker.masked_text(text), text);
+}
+
+TEST(Mask, HardwareIdsWithoutColons) {
+  Masker masker;
+  for (const std::string id : {"98039b0300a1b2c3", "9803.9b00.a1b2", "98-03-9B-00-A1-B2"}) {
+    const std::string masked = masker.masked_text("id " + id + ", once more " + id);
+    EXPECT_THAT(masked, Not(HasSubstr(id)));
+    EXPECT_EQ(masked.size(), 15 + 2 * id.size());
+    EXPECT_EQ(masked.substr(3, id.size()), masked.substr(masked.size() - id.size()));
+  }
+  // one card in three writings
+  const std::string colons = masker.masked_text("98:03:9b:00:a1:b2");
+  std::string dashes = masker.masked_text("98-03-9B-00-A1-B2");
+  std::replace(dashes.begin(), dashes.end(), '-', ':');
+  EXPECT_EQ(dashes, colons);
+  EXPECT_EQ(masker.masked_text("guid 98039b0300a1b2c3").substr(5),
+            masker.masked_text("guid 0x98039b0300a1b2c3").substr(7));
+  for (const std::string text : {"1732929600123456 us", "20-26-11-30-12-00", "2025.1130.1200",
+                                 "0x00007f3a12345678", "deadbeef", "libabc.so.2.1234.5678"})
+    EXPECT_EQ(masker.masked_text(text), text);
 }
 
 // Keys of 32 hexadecimal digits and more behind a name with "key", as people paste them.
@@ -255,8 +309,9 @@ TEST(Mask, SecretsAreGone) {
 TEST(Mask, ListsOfTheScheduler) {
   Masker masker;
   masker.learn("SLURM_JOB_NODELIST=dgx[007-009,012],login1\nUSER=bob\n");
-  EXPECT_THAT(masker.masked_text("dgx007 dgx008 dgx009 dgx012 login1 bob dgx010"),
-              testing::EndsWith(" dgx010"));
+  EXPECT_THAT(masker.masked_text("dgx007 dgx008 dgx009 dgx012 login1 bob dgx0100"),
+              testing::EndsWith(" dgx0100"));
+  EXPECT_THAT(masker.masked_text("dgx010"), Not(HasSubstr("dgx010")));  // like dgx007
   for (const char* name : {"dgx007", "dgx009", "dgx012", "login1", "bob"})
     EXPECT_NE(masker.masked_text(name), name);
 }

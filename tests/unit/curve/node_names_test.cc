@@ -75,6 +75,36 @@ TEST(NodeMatrix, ATriangleHasNoFailedRuns) {
   for (const Pair& pair : reading.pairs) EXPECT_TRUE(pair.avg_busbw);
 }
 
+// A table that ends early says so; a triangle, whose one row is empty, may lack that row.
+TEST(NodeMatrix, ACutTableSaysSo) {
+  const auto caveats = [](const std::string& rows) {
+    const Reading reading = read_matrix("GB/s,node1,node2,node3,node4\n" + rows);
+    return reading.caveats.empty() ? std::string() : reading.caveats[0].missing;
+  };
+  const std::string first = "node1,-,48,47,48\n", second = "node2,48,-,48,48\n";
+  EXPECT_NE(caveats(first + second).find("the rows of 2 (none of node3 node4)"), std::string::npos);
+  EXPECT_NE(caveats(first).find("(none of node2 node3)"), std::string::npos);
+  EXPECT_NE(caveats(first + second + "node3,48,48,-,48\nnode4,48,48\n").find("line 5"),
+            std::string::npos);
+  EXPECT_EQ(caveats(first + second + "node3,48,48,-,48\nnode4,48,48,47,-\n"), "");
+  EXPECT_EQ(caveats("node1,,40,41,40\nnode2,,,40,39\nnode3,,,,20\n"), "");  // above
+  EXPECT_EQ(caveats("node2,40\nnode3,40,41\nnode4,40,41,39\n"), "");        // below
+}
+
+// A pair of nobody is no pair.
+TEST(Pairwise, AnEmptyNameIsNoNode) {
+  auto input = core::Input::from_memory(
+      "m.csv",
+      "test,nodes,gpus_per_node,node_a,node_b,min_bytes,max_bytes,avg_busbw_GBs,peak_busbw_GBs\n"
+      "x,2,1,,b,1,2,40,41\nx,2,1,a,b,1,2,40,41\nx,2,1,a,,1,2,40,41\n");
+  const auto reading = read(input);
+  ASSERT_TRUE(reading.ok());
+  ASSERT_EQ(reading->pairs.size(), 1U);
+  EXPECT_EQ(reading->pairs[0].node_a, "a");
+  ASSERT_EQ(reading->caveats.size(), 1U);
+  EXPECT_EQ(reading->caveats[0].id, "input.truncated");
+}
+
 bool is_matrix(const std::string& text) { return is_node_matrix(text); }
 
 // rocm-smi --showtopo prints weights of links between GPUs (15 is nearer than 45): no nodes, no

@@ -222,6 +222,37 @@ TEST(Fleet, NoiseIsNoFinding) {
   EXPECT_TRUE(judge_fleet(fleet).findings.empty());
 }
 
+// Six single figures of four healthy nodes; chance alone makes one of a hundred fleets look odd.
+TEST(Fleet, NoiseOfFourNodesAccusesNobody) {
+  for (const auto& [noise, most] : {std::pair(0.05, 0), std::pair(0.1, 4), std::pair(0.15, 6)}) {
+    int accused = 0;
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      std::mt19937 random(seed);
+      std::normal_distribution<double> factor(1, noise);
+      Fleet fleet = all_pairs(4, 48);
+      for (PairResult& pair : fleet.pairs)
+        pair.rate = Bandwidth::from_GBps(48 * std::max(0.1, factor(random)));
+      accused += judge_fleet(fleet).findings.empty() ? 0 : 1;
+    }
+    EXPECT_LE(accused, most) << noise;
+  }
+}
+
+// The path that is half as fast is found all the same.
+TEST(Fleet, ASlowPathOfFourNodesIsFoundThroughNoise) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> factor(1, 0.03);
+    Fleet fleet = all_pairs(4, 48);
+    for (PairResult& pair : fleet.pairs) pair.rate = Bandwidth::from_GBps(48 * factor(random));
+    set(fleet, 1, 3, 24 * factor(random));
+    const Judgement judgement = judge_fleet(fleet);
+    if (judgement.findings.size() == 1 && judgement.findings[0].id == "curve.pair-slow") ++found;
+  }
+  EXPECT_GE(found, 48);
+}
+
 TEST(Fleet, APairWithoutAResultIsNamed) {
   Fleet fleet = all_pairs(5, 13.4);
   fleet.pairs[0].rate.reset();

@@ -1,0 +1,115 @@
+// Hosts that the heads of lines name: of syslog and of Open MPI; and names like one that is known.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/mask_words.h"
+
+namespace comm_probe::core {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_host_char(char c) { return is_name_char(c) || c == '.'; }
+
+std::string_view run_at(std::string_view text, std::size_t at, bool (*is_in)(char)) {
+  std::size_t end = at;
+  while (end < text.size() && is_in(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+// "12:00:01" or "12:00:01.123".
+bool is_clock(std::string_view word) {
+  return word.size() >= 8 && word[2] == ':' && word[5] == ':' && is_digit(word[0]) &&
+         is_digit(word[3]) && is_digit(word[6]);
+}
+
+// Where the host of a syslog line begins: behind "Nov 30 12:00:01 " or
+// "2026-11-30T12:00:01.123+00:00 ".
+std::size_t behind_date(std::string_view line) {
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const std::size_t month = kMonths.find(line.substr(0, 3));
+  if (line.size() > 16 && month != std::string_view::npos && month % 3 == 0 && line[3] == ' ' &&
+      is_clock(line.substr(7, 8)) && line[15] == ' ')
+    return 16;
+  const std::size_t blank = line.find(' ');
+  const bool is_iso = line.size() > 20 && line[4] == '-' && line[7] == '-' && line[10] == 'T' &&
+                      is_clock(line.substr(11, 8)) && blank != std::string_view::npos;
+  return is_iso ? blank + 1 : 0;
+}
+
+// "Nov 30 12:00:01 node07 kernel: ...", "... node07 slurmd[77]: ...".
+void add_syslog_host(std::string_view line, std::vector<std::string>& hosts) {
+  const std::size_t at = behind_date(line);
+  if (at == 0) return;
+  const std::string_view host = run_at(line, at, is_host_char);
+  const std::size_t program = at + host.size() + 1;
+  if (host.empty() || program >= line.size() || line[program - 1] != ' ') return;
+  const std::size_t end = line.find_first_of(" :[", program);
+  const bool is_program =
+      end != std::string_view::npos && end > program && (line[end] == ':' || line[end] == '[');
+  if (is_program) hosts.emplace_back(host);
+}
+
+// "[node07] ORTE has lost ...": a tag without the process.
+void add_open_mpi_tag(std::string_view line, std::vector<std::string>& hosts) {
+  if (!line.starts_with("[")) return;
+  const std::string_view host = run_at(line, 1, is_host_char);
+  const std::size_t end = 1 + host.size();
+  if (host.size() < 2 || end >= line.size() || line[end] != ']') return;
+  constexpr std::array<std::string_view, 8> kWords = {"ORTE", "PRTE",  "PRRTE", "orted",
+                                                      "PMIX", "prted", "OPAL",  "mpirun"};
+  if (std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+        return line.substr(end, 200).find(word) != std::string_view::npos;
+      }))
+    hosts.emplace_back(host);
+}
+
+// "*** STEP 12345.0 ON node07 CANCELLED AT ..."
+void add_slurm_end(std::string_view line, std::vector<std::string>& hosts) {
+  if (line.find("CANCELLED") == std::string_view::npos) return;
+  const std::size_t on = line.find(" ON ");
+  if (on != std::string_view::npos) hosts.emplace_back(run_at(line, on + 4, is_host_char));
+}
+
+// Numbered devices and steps, which no host is called.
+constexpr std::array<std::string_view, 34> kNumbered = {
+    "gpu",  "rank", "cuda", "nic",   "numa",   "cpu",   "mlx",    "eth",  "ib",
+    "rail", "hsn",  "bond", "ens",   "enp",    "dev",   "device", "step", "epoch",
+    "ring", "tree", "comm", "group", "pg",     "stage", "layer",  "port", "net",
+    "sm",   "gen",  "chan", "chunk", "worker", "core",  "channel"};
+
+}  // namespace
+
+std::vector<std::string> hosts_in_heads(std::string_view line) {
+  std::vector<std::string> hosts;
+  line = line.substr(0, 4096);
+  add_syslog_host(line, hosts);
+  add_open_mpi_tag(line, hosts);
+  add_slurm_end(line, hosts);
+  std::erase_if(hosts, [](const std::string& host) {
+    return host.size() < 2 || std::all_of(host.begin(), host.end(), [](char c) {
+             return !std::isalpha(static_cast<unsigned char>(c));
+           });
+  });
+  return hosts;
+}
+
+std::string shape_of_host(std::string_view name) {
+  std::string shape, letters;
+  std::size_t digits = 0;
+  for (const char c : name) {
+    if (is_digit(c)) ++digits;
+    const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) letters += lower;
+    shape += is_digit(c) ? '#' : lower;
+  }
+  const bool is_numbered =
+      std::find(kNumbered.begin(), kNumbered.end(), letters) != kNumbered.end();
+  // "node0" may be a NUMA node
+  if (letters.size() < 2 || digits == 0 || is_numbered || name.size() > 255 ||
+      (letters == "node" && digits < 2))
+    return {};
+  return shape;
+}
+
+}  // namespace comm_probe::core

@@ -1,0 +1,301 @@
+#include "diagnose/topo_port_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/finding_table.h"
+#include "core/units.h"
+#include "diagnose/topo_nic_rules.h"
+
+namespace comm_probe::diagnose {
+
+using core::Bandwidth;
+using core::Basis;
+using core::Confidence;
+using core::Finding;
+using topology::PathType;
+using topology::RdmaPortFacts;
+using topology::Road;
+using topology::Survey;
+using topology::SurveyDevice;
+using Kind = SurveyDevice::Kind;
+
+namespace {
+
+constexpr std::size_t kLeastMajority = 4;  // three quarters of fewer are no majority
+
+// Every NIC beside GPUs with those GPUs.
+using Beside = std::map<int, std::vector<int>>;
+
+PathType nearest_type(const Survey& survey, int gpu, const std::vector<int>& nics) {
+  PathType type = PathType::kDis;
+  for (const int nic : nics)
+    if (const Road* road = survey.road(gpu, nic)) type = std::min(type, road->type);
+  return type;
+}
+
+// Where no NIC is at PXB or nearer: those nearest to each GPU, on its own socket.
+Beside nics_near_gpus(const Survey& survey) {
+  Beside beside = nics_beside_gpus(survey);
+  if (!beside.empty()) return beside;
+  const std::vector<int> nics = usable_nics(survey);
+  for (const int gpu : survey.of(Kind::kGpu)) {
+    const PathType type = nearest_type(survey, gpu, nics);
+    if (type >= PathType::kSys) continue;
+    for (const int nic : nics)
+      if (const Road* road = survey.road(gpu, nic); road != nullptr && road->type == type)
+        beside[nic].push_back(gpu);
+  }
+  return beside;
+}
+
+// The reading of the port itself before what a topology file says.
+std::optional<Bandwidth> rate_of(const Survey& survey, int nic) {
+  const SurveyDevice& device = survey.device(nic);
+  const RdmaPortFacts* port = port_facts(survey, device);
+  return port != nullptr && port->rate ? port->rate : device.port;
+}
+
+struct Port {
+  std::string name = {};
+  long rate = 0;           // Mb/s
+  std::string card = {};   // equal for cards of one kind; empty where not known
+  std::optional<int> nic;  // index in the survey
+};
+
+// Ports that should be alike; a port that is down has no rate of its own.
+struct Group {
+  std::string what = {};  // "ports beside GPUs"
+  std::vector<Port> ports = {};
+};
+
+std::string card_of(const Survey& survey, int nic) {
+  const SurveyDevice& device = survey.device(nic);
+  const topology::PciFunction* function = survey.facts.function(device.bus_id);
+  if (function != nullptr && !function->device.empty())
+    return function->vendor + " " + function->device;
+  return device.model;
+}
+
+bool may_be_alike(const Port& a, const Port& b) {
+  return a.card.empty() || b.card.empty() || a.card == b.card;
+}
+
+long rate_in_Mbps(Bandwidth rate) { return std::lround(rate.in_Gbps() * 1000); }
+
+Group ports_near_gpus(const Survey& survey, const Beside& beside) {
+  Group group{.what = "ports beside GPUs"};
+  for (const auto& [nic, gpus] : beside) {
+    const auto rate = rate_of(survey, nic);
+    if (!rate || survey.device(nic).port_state == "DOWN") continue;
+    group.ports.push_back(
+        {survey.device(nic).name, rate_in_Mbps(*rate), card_of(survey, nic), nic});
+  }
+  return group;
+}
+
+// Active ports of one card model and link layer, where no GPU says which of them matter.
+std::vector<Group> ports_of_models(const Survey& survey) {
+  std::map<std::string, Group> groups;
+  for (const RdmaPortFacts& port : survey.facts.rdma_ports) {
+    if (port.model.empty() || !port.rate || !port.is_active()) continue;
+    Group& group = groups[port.model + port.link_layer];
+    group.what = fmt::format("active ports of {}", port.model);
+    group.ports.push_back({port.device, rate_in_Mbps(*port.rate), port.model, std::nullopt});
+  }
+  std::vector<Group> all;
+  for (auto& [model, group] : groups) all.push_back(std::move(group));
+  return all;
+}
+
+// The higher of two that are as common.
+long most_common_rate(const Group& group) {
+  std::map<long, int> counts;
+  for (const Port& port : group.ports) ++counts[port.rate];
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second <= b.second; })
+      ->first;
+}
+
+// GPUs and the NICs beside them that share at least one of either.
+struct Neighbourhood {
+  std::set<int> gpus = {};
+  std::set<int> nics = {};
+
+  bool meets(const std::vector<int>& others) const {
+    return std::any_of(others.begin(), others.end(), [&](int gpu) { return gpus.contains(gpu); });
+  }
+  double ratio(const std::set<int>& good) const {  // good NICs for each GPU
+    const auto count =
+        std::count_if(nics.begin(), nics.end(), [&](int nic) { return good.contains(nic); });
+    return static_cast<double>(count) / static_cast<double>(gpus.size());
+  }
+};
+
+std::vector<Neighbourhood> neighbourhoods_of(const Beside& beside) {
+  std::vector<Neighbourhood> all;
+  for (const auto& [nic, gpus] : beside) {
+    Neighbourhood joined{.gpus = {gpus.begin(), gpus.end()}, .nics = {nic}};
+    std::erase_if(all, [&](const Neighbourhood& other) {
+      if (!other.meets(gpus)) return false;
+      joined.gpus.insert(other.gpus.begin(), other.gpus.end());
+      joined.nics.insert(other.nics.begin(), other.nics.end());
+      return true;
+    });
+    all.push_back(std::move(joined));
+  }
+  return all;
+}
+
+// The GPUs around this NIC have fewer good ones than GPUs elsewhere; with nothing elsewhere, fewer
+// than one each.
+bool is_missed(const Beside& beside, int nic, const std::set<int>& good) {
+  std::vector<double> others;
+  double own = 1;
+  for (const Neighbourhood& place : neighbourhoods_of(beside)) {
+    if (place.nics.contains(nic))
+      own = place.ratio(good);
+    else
+      others.push_back(place.ratio(good));
+  }
+  if (others.empty()) return own < 1;
+  std::nth_element(others.begin(), others.begin() + static_cast<long>(others.size() / 2),
+                   others.end());
+  return own < others[others.size() / 2];
+}
+
+core::Evidence port_evidence(const Survey& survey, const Port& port) {
+  for (const RdmaPortFacts& facts : survey.facts.rdma_ports)
+    if (facts.is_named(port.name) && facts.rate) return facts.from;
+  if (port.nic) return evidence_of(survey, *port.nic, port.name);
+  return {survey.source, {}, port.name};
+}
+
+std::string rate_text(long rate) {
+  return core::format_number(static_cast<double>(rate) / 1000) + " Gb/s";
+}
+
+Finding slow_port(const Survey& survey, const Group& group, const Port& port, long usual) {
+  Finding finding = core::make_finding(
+      "topo.port-slow", fmt::format("{} runs at {}, the other {} at {}", port.name,
+                                    rate_text(port.rate), group.what, rate_text(usual)));
+  finding.expected = core::figure(Bandwidth::from_Gbps(static_cast<double>(usual) / 1000),
+                                  Basis::kRead, "the other " + group.what);
+  finding.observed = core::figure(Bandwidth::from_Gbps(static_cast<double>(port.rate) / 1000),
+                                  Basis::kRead, "rate of the port");
+  finding.evidence = {port_evidence(survey, port)};
+  finding.evidence.front().text = port.name + " " + rate_text(port.rate);
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"mlxlink -d " + port.name, "ibstat " + port.name};
+  return finding;
+}
+
+// Two or three are no majority: that they differ is said, not which is right.
+Finding unlike_ports(const Survey& survey, const Group& group, const Port& port, long usual) {
+  Finding finding = slow_port(survey, group, port, usual);
+  finding.summary += "; so few do not say whether its link trained down or is meant to be slower";
+  finding.severity = core::Severity::kInfo;
+  finding.confidence = Confidence::kPossible;
+  return finding;
+}
+
+std::set<int> nics_at(const Group& group, long usual) {
+  std::set<int> nics;
+  for (const Port& port : group.ports)
+    if (port.nic && port.rate >= usual) nics.insert(*port.nic);
+  return nics;
+}
+
+bool is_unlike_all(const Group& group, const Port& port, long usual) {
+  return std::none_of(group.ports.begin(), group.ports.end(), [&](const Port& other) {
+    return other.rate == usual && may_be_alike(port, other);
+  });
+}
+
+// Half or less of what three quarters of the group run at.
+std::vector<std::pair<Finding, std::optional<int>>> slow_ports(const Survey& survey,
+                                                               const Group& group,
+                                                               const Beside& beside) {
+  std::vector<std::pair<Finding, std::optional<int>>> found;
+  if (group.ports.size() < 2) return found;
+  const long usual = most_common_rate(group);
+  const std::set<int> good = nics_at(group, usual);
+  const bool is_majority = group.ports.size() >= kLeastMajority;
+  for (const Port& port : group.ports) {
+    if (port.rate * 2 > usual || is_unlike_all(group, port, usual)) continue;
+    if (port.nic && !is_missed(beside, *port.nic, good)) continue;
+    if (is_majority)
+      found.emplace_back(slow_port(survey, group, port, usual), port.nic);
+    else
+      found.emplace_back(unlike_ports(survey, group, port, usual), std::nullopt);
+  }
+  if (is_majority && found.size() * 4 > group.ports.size()) found.clear();  // two kinds of ports
+  return found;
+}
+
+std::set<int> nics_with_gdr(const Survey& survey, const Beside& beside) {
+  std::set<int> nics;
+  for (const auto& [nic, gpus] : beside)
+    if (survey.device(nic).gdr.value_or(false)) nics.insert(nic);
+  return nics;
+}
+
+Finding without_gdr(const Survey& survey, const std::vector<int>& nics, std::size_t others) {
+  Finding finding = core::make_finding(
+      "topo.nic-without-gdr",
+      fmt::format(
+          "{} {} no GPUDirect RDMA (gdr=\"0\"), the other {} NICs beside GPUs have it: what "
+          "goes over {} takes a copy in host memory",
+          names_of(survey, nics), nics.size() == 1 ? "has" : "have", others,
+          nics.size() == 1 ? "it" : "them"));
+  for (const int nic : nics)
+    finding.evidence.push_back(
+        evidence_of(survey, nic, fmt::format("{}: gdr=\"0\"", survey.device(nic).name)));
+  finding.confidence = Confidence::kLikely;
+  finding.next = {
+      "lsmod | grep -e nvidia_peermem -e mlx5_ib",
+      "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: \"GPU Direct RDMA Disabled for HCA\"",
+      "ibv_devinfo -d " + survey.device(nics.front()).name};
+  return finding;
+}
+
+}  // namespace
+
+RuleAnswer ports_alike(const Survey& survey) {
+  const Beside beside = nics_near_gpus(survey);
+  const Group near = ports_near_gpus(survey, beside);
+  std::vector<Group> groups = {near};
+  if (near.ports.empty()) groups = ports_of_models(survey);
+  RuleAnswer answer;
+  bool is_known = false;
+  for (const Group& group : groups) {
+    is_known = is_known || group.ports.size() >= 2;
+    for (auto& [finding, nic] : slow_ports(survey, group, beside)) {
+      answer.findings.push_back(std::move(finding));
+      if (nic) answer.blamed.push_back({*nic, Blame::Part::kDevice});
+    }
+  }
+  if (!is_known) return {.unknown = "fewer than two ports with known rates that should be alike"};
+  return answer;
+}
+
+RuleAnswer gdr_alike(const Survey& survey) {
+  const Beside beside = nics_near_gpus(survey);
+  const std::set<int> good = nics_with_gdr(survey, beside);
+  std::vector<int> without;
+  for (const auto& [nic, gpus] : beside)
+    if (!survey.device(nic).gdr.value_or(true)) without.push_back(nic);
+  if (good.empty() && without.empty())
+    return {.unknown = "it does not say which NICs can do GPUDirect RDMA"};
+  std::erase_if(without, [&](int nic) { return !is_missed(beside, nic, good); });
+  const std::size_t all = good.size() + without.size();
+  if (without.empty() || all < kLeastMajority || without.size() * 4 > all) return {};
+  RuleAnswer answer{.findings = {without_gdr(survey, without, good.size())}};
+  for (const int nic : without) answer.blamed.push_back({nic, Blame::Part::kDevice});
+  return answer;
+}
+
+}  // namespace comm_probe::diagnose

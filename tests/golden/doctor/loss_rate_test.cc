@@ -1,0 +1,50 @@
+// Sent again and out of order: a number says nothing without what was sent in the meantime.
+#include <gmock/gmock.h>
+
+#include "pile.h"
+
+namespace comm_probe::test {
+namespace {
+
+using testing::HasSubstr;
+
+// `rdma statistic show link` of a port, as a script collects it with the date above.
+std::string statistic(const std::string& minute, long writes, long out_of_order, long again) {
+  return "Mon Nov 30 02:" + minute + ":23 UTC 2026\n$ rdma statistic show link mlx5_0/1\n" +
+         "link mlx5_0/1 rx_write_requests " + std::to_string(writes) +
+         " rx_read_requests 1000 out_of_buffer 12 out_of_sequence " + std::to_string(out_of_order) +
+         " duplicate_request 3 rnr_nak_retry_err 0 packet_seq_err " + std::to_string(again) +
+         " local_ack_timeout_err 22 roce_adp_retrans 9 rp_cnp_handled 2000 np_cnp_sent 100\n";
+}
+
+class LossRate : public Pile {
+ protected:
+  json told_of(long out_of_order, long again) {
+    put("before.txt", statistic("54", 1'000'000'000, 150, 140));
+    put("after.txt", statistic("55", 1'060'000'000, 150 + out_of_order, 140 + again));
+    const BinaryRun run = run_binary({"doctor", "--json", folder()});
+    status = run.status;
+    return json::parse(run.out);
+  }
+  int status = -1;
+};
+
+TEST_F(LossRate, ADozenOfSixtyMillionIsNoFault) {
+  const json document = told_of(12, 11);
+  EXPECT_EQ(status, 0) << document["findings"];
+  for (const json& finding : document["findings"]) {
+    EXPECT_EQ(finding["severity"], "info") << finding;
+    EXPECT_THAT(finding["summary"].get<std::string>(), HasSubstr("too few to cost time"));
+  }
+}
+
+TEST_F(LossRate, ManyAreAFault) {
+  const json document = told_of(90'000, 40'000);
+  EXPECT_EQ(status, 1);
+  ASSERT_FALSE(document["findings"].empty());
+  EXPECT_EQ(document["findings"][0]["id"], "topo.net-packet-loss");
+  EXPECT_EQ(document["findings"][0]["severity"], "warning");
+}
+
+}  // namespace
+}  // namespace comm_probe::test
