@@ -167,15 +167,16 @@ bool is_missed(const Beside& beside, int nic, const std::set<int>& good) {
   return own < others[others.size() / 2];
 }
 
+std::string rate_text(long rate) {
+  return core::format_number(static_cast<double>(rate) / 1000) + " Gb/s";
+}
+
 core::Evidence port_evidence(const Survey& survey, const Port& port) {
   for (const RdmaPortFacts& facts : survey.facts.rdma_ports)
     if (facts.is_named(port.name) && facts.rate) return facts.from;
-  if (port.nic) return evidence_of(survey, *port.nic, port.name);
-  return {survey.source, {}, port.name};
-}
-
-std::string rate_text(long rate) {
-  return core::format_number(static_cast<double>(rate) / 1000) + " Gb/s";
+  const std::string text = port.name + " " + rate_text(port.rate);
+  if (port.nic) return evidence_of(survey, *port.nic, text);
+  return {survey.source, {}, text};
 }
 
 Finding slow_port(const Survey& survey, const Group& group, const Port& port, long usual) {
@@ -187,7 +188,6 @@ Finding slow_port(const Survey& survey, const Group& group, const Port& port, lo
   finding.observed = core::figure(Bandwidth::from_Gbps(static_cast<double>(port.rate) / 1000),
                                   Basis::kRead, "rate of the port");
   finding.evidence = {port_evidence(survey, port)};
-  finding.evidence.front().text = port.name + " " + rate_text(port.rate);
   finding.confidence = Confidence::kLikely;
   finding.next = {"mlxlink -d " + port.name, "ibstat " + port.name};
   return finding;

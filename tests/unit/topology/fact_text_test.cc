@@ -235,7 +235,7 @@ TEST(Combine, ConflictsAreSaid) {
                                   source_of(fmt::format(fmt::runtime(kIbstat), 200), "b.txt")});
   ASSERT_EQ(survey.caveats.size(), 1U);
   EXPECT_EQ(survey.caveats[0].id, "topo.sources-disagree");
-  EXPECT_THAT(survey.caveats[0].missing, HasSubstr("its rate is 50 GB/s in a.txt:3, 25 GB/s in b"));
+  EXPECT_THAT(survey.caveats[0].missing, HasSubstr("its rate is 50 GB/s in a.txt:5, 25 GB/s in b"));
   EXPECT_DOUBLE_EQ(survey.device(0).port->in_Gbps(), 400);
 }
 
