@@ -171,9 +171,16 @@ std::string rate_text(long rate) {
   return core::format_number(static_cast<double>(rate) / 1000) + " Gb/s";
 }
 
+// The line that shows the rate, with the name of its device, by which the gap of a job is joined.
 core::Evidence port_evidence(const Survey& survey, const Port& port) {
-  for (const RdmaPortFacts& facts : survey.facts.rdma_ports)
-    if (facts.is_named(port.name) && facts.rate) return facts.from;
+  for (const RdmaPortFacts& facts : survey.facts.rdma_ports) {
+    if (!facts.is_named(port.name) || !facts.rate) continue;
+    core::Evidence evidence = facts.from;
+    const bool is_named = evidence.text.find(port.name) != std::string::npos;
+    if (evidence.text.empty()) evidence.text = rate_text(port.rate);
+    if (!is_named) evidence.text = port.name + ": " + evidence.text;
+    return evidence;
+  }
   const std::string text = port.name + " " + rate_text(port.rate);
   if (port.nic) return evidence_of(survey, *port.nic, text);
   return {survey.source, {}, text};
