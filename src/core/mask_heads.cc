@@ -71,6 +71,18 @@ void add_slurm_end(std::string_view line, std::vector<std::string>& hosts) {
   if (on != std::string_view::npos) hosts.emplace_back(run_at(line, on + 4, is_host_char));
 }
 
+// "trainer-0.trainer.team.svc.cluster.local": a pod of Kubernetes, with its service and namespace.
+void add_pod(std::string_view line, std::vector<std::string>& hosts) {
+  for (std::size_t at = line.find(".svc."); at != std::string_view::npos;
+       at = line.find(".svc.", at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_host_char(line[begin - 1])) --begin;
+    std::string_view name = run_at(line, begin, is_host_char);
+    while (name.ends_with('.')) name.remove_suffix(1);
+    hosts.emplace_back(name);
+  }
+}
+
 // Numbered devices and steps, which no host is called.
 constexpr std::array<std::string_view, 34> kNumbered = {
     "gpu",  "rank", "cuda", "nic",   "numa",   "cpu",   "mlx",    "eth",  "ib",
@@ -86,6 +98,7 @@ std::vector<std::string> hosts_in_heads(std::string_view line) {
   add_syslog_host(line, hosts);
   add_open_mpi_tag(line, hosts);
   add_slurm_end(line, hosts);
+  add_pod(line, hosts);
   std::erase_if(hosts, [](const std::string& host) {
     return host.size() < 2 || std::all_of(host.begin(), host.end(), [](char c) {
              return !std::isalpha(static_cast<unsigned char>(c));

@@ -259,23 +259,12 @@ void add_host_file(std::string_view line, std::vector<std::string>& hosts) {
   if (is_name(word) && line.substr(word.size()).starts_with(" slots=")) hosts.emplace_back(word);
 }
 
-constexpr std::array<std::string_view, 17> kHostNames = {"\"host\"",
-                                                         "nodename",
-                                                         "node_name",
-                                                         "HOSTNAME",
-                                                         "SLURMD_NODENAME",
-                                                         "MASTER_ADDR",
-                                                         "SLURM_LAUNCH_NODE_IPADDR",
-                                                         "hostname",
-                                                         "SLURM_SUBMIT_HOST",
-                                                         "PMIX_HOSTNAME",
-                                                         "PBS_O_HOST",
-                                                         "NODE_NAME",
-                                                         "MY_NODE_NAME",
-                                                         "SLURM_CLUSTER_NAME",
-                                                         "HOST",
-                                                         "SLURM_JOB_ACCOUNT",
-                                                         "LSB_EXECHOST"};
+constexpr std::array<std::string_view, 18> kHostNames = {
+    "\"host\"",          "nodename",          "node_name",          "HOSTNAME",
+    "SLURMD_NODENAME",   "MASTER_ADDR",       "master_addr",        "SLURM_LAUNCH_NODE_IPADDR",
+    "hostname",          "SLURM_SUBMIT_HOST", "PMIX_HOSTNAME",      "PBS_O_HOST",
+    "NODE_NAME",         "MY_NODE_NAME",      "SLURM_CLUSTER_NAME", "HOST",
+    "SLURM_JOB_ACCOUNT", "LSB_EXECHOST"};
 constexpr std::array<std::string_view, 6> kHostLists = {
     "SLURM_NODELIST", "SLURM_JOB_NODELIST", "SLURM_STEP_NODELIST",
     "NodeList",       "NODELIST",           "SLURM_TOPOLOGY_ADDR"};
@@ -373,11 +362,13 @@ std::string_view owner_in_listing(std::string_view line) {
 std::string serial_in_line(std::string_view line) {
   constexpr std::size_t kShortest = 8;
   const std::string upper = upper_of(line.substr(0, 4096));
-  const std::size_t at = upper.find("SERIAL N");
+  const std::size_t at = upper.find("SERIAL");
   if (at == std::string::npos) return {};
-  const std::size_t sign = upper.find_first_of("=:", at);
-  if (sign == std::string::npos) return {};
-  const std::size_t from = line.find_first_not_of(" \t\"", sign + 1);
+  // "Serial Number: 1234", "Board Serial 1234"; not "serialized"
+  const bool is_number = upper.substr(at).starts_with("SERIAL N");
+  const std::size_t sign = is_number ? upper.find_first_of("=:", at) : at + 6;
+  if (sign == std::string::npos || sign >= upper.size() || is_name_char(upper[sign])) return {};
+  const std::size_t from = line.find_first_not_of(" \t\":=", sign);
   if (from == std::string_view::npos) return {};
   const std::string_view serial = run_of(line.substr(from), is_name_char);
   const bool has_digit = std::any_of(serial.begin(), serial.end(), is_digit);
@@ -400,7 +391,8 @@ std::vector<std::string> users_in_line(std::string_view line) {
     if (!id.empty() && open < line.size() && line[open] == '(')
       users.emplace_back(run_of(line.substr(open + 1), is_host_char));
   }
-  for (const std::string_view name : {"USER", "LOGNAME", "SLURM_JOB_USER", "SUDO_USER"})
+  for (const std::string_view name :
+       {"USER", "LOGNAME", "SLURM_JOB_USER", "SUDO_USER", "\"user\"", "\"username\""})
     if (const auto value = value_of_any(line, {name}); is_name(value))
       users.emplace_back(run_of(value, is_name_char));
   std::erase_if(users, [](const std::string& user) { return !is_name(user); });

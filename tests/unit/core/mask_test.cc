@@ -54,6 +54,26 @@ TEST(Mask, HostsOfHeads) {
   EXPECT_EQ(masker.masked_text("\"gpu-a08\""), masked.substr(9, masked.find('}') - 9));
 }
 
+// Names in JSON, in lower case, of pods, and serials without "number".
+TEST(Mask, NamesAsProgramsWriteThem) {
+  for (const auto& [text, name] :
+       {std::pair("{\"user\": \"carol\", \"rank\": 3}", "carol"),
+        std::pair("rendezvous master_addr: head-node-x port 29500", "head-node-x"),
+        std::pair("connection from trainer-worker-0.trainer.team-ns.svc.cluster.local refused",
+                  "team-ns"),
+        std::pair("connection from trainer-worker-0.trainer.team-ns.svc.cluster.local refused",
+                  "trainer-worker-0"),
+        std::pair("Board Part Number 935-24287 Chassis Serial MX-77123-SITE", "MX-77123")}) {
+    Masker masker;
+    masker.learn(text);
+    EXPECT_THAT(masker.masked_text(text), Not(HasSubstr(name))) << text;
+  }
+  Masker masker;
+  const std::string text = "the objects are serialized 12345678 times";
+  masker.learn(text);
+  EXPECT_EQ(masker.masked_text(text), text);
+}
+
 // Devices, ranks and words that are numbered like hosts stay.
 TEST(Mask, NumberedThingsAreNoHosts) {
   Masker masker;
