@@ -1,10 +1,9 @@
-// Any bytes given to the readers of inference engines: start-up lines, KV lines, a model's
+// Any bytes given to the readers of inference engines: their log lines, a model's
 // config.json: no crash, memory bounded by what is kept, and a shape that a cache can be made of.
 #include <cstdlib>
 
 #include "model/kv_cache.h"
-#include "serving/kv_lines.h"
-#include "serving/readers/engine_lines.h"
+#include "serving/engine_reader.h"
 #include "serving/readers/model_config.h"
 
 namespace {
@@ -15,17 +14,15 @@ void require(bool promise) {
 
 void read_lines(const std::string& bytes) {
   auto input = comm_probe::core::Input::from_memory("fuzz", bytes);
-  comm_probe::serving::EngineLineReader engine;
-  comm_probe::serving::KvLineReader kv;
+  comm_probe::serving::EngineReader engine;
   engine.begin_file("fuzz");
-  kv.begin_file("fuzz");
   comm_probe::core::LineReader lines(input);
-  for (comm_probe::core::Line line; lines.next(line);) {
-    engine.add(line);
-    kv.add(line);
-  }
+  for (comm_probe::core::Line line; lines.next(line);) engine.add(line);
   const auto read = engine.finish();
-  require(read.lists.size() <= 64 && read.off.size() <= 64 && read.starts.size() <= 64);
+  require(read.lines.lists.size() <= 64 && read.lines.off.size() <= 64 &&
+          read.lines.starts.size() <= 64);
+  require(read.moe.managers.size() <= 16 && read.failures.all.size() <= 32);
+  for (const auto& balance : read.moe.balances) require(balance.mean > 0 && balance.mean <= 1);
 }
 
 void read_config(const std::string& bytes) {

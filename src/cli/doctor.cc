@@ -246,6 +246,18 @@ void judge_settings(const std::string& name, const nccl::DebugLog& log,
     take_named(std::move(of_run), "the run of " + name, said);
 }
 
+// Slow transfers say themselves that they are staged.
+diagnose::Judgement judge_serving(const serving::EngineFacts& engine,
+                                  std::optional<core::Bandwidth> port) {
+  diagnose::Judgement judgement = diagnose::judge_kv(engine.kv, port);
+  const bool is_slow = !judgement.findings.empty();
+  judgement.add(diagnose::judge_engine(engine));
+  if (is_slow)
+    std::erase_if(judgement.findings,
+                  [](const core::Finding& finding) { return finding.id == "log.kv-staged"; });
+  return judgement;
+}
+
 // What the program did with its numbers and messages.
 void judge_program(const Pile& pile, const diagnose::JobFacts& facts, const RunsOfPile& runs,
                    const diagnose::JobPricer* pricer, Said& said) {
@@ -255,8 +267,7 @@ void judge_program(const Pile& pile, const diagnose::JobFacts& facts, const Runs
   said.take(diagnose::judge_messages(messages, facts.curves, pricer));
   judge_settings(runs.main, facts.log, messages, pricer, said);
   for (const RunOfPile& run : runs.others) judge_settings(run.name, run.log, {}, pricer, said);
-  said.take(diagnose::judge_kv(pile.kv, fastest_port(facts.machines)));
-  said.take(diagnose::judge_engine(pile.engine, pile.kv));
+  said.take(judge_serving(pile.engine, fastest_port(facts.machines)));
 }
 
 diagnose::Reference reference_of(const DoctorRequest& request, const catalog::Catalog& catalog,

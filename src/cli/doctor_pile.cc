@@ -269,8 +269,7 @@ class PileReading {
   nccl::DebugLogReader log_reader_ = {};
   torch::JobLines lines_ = {};
   torch::NumberLineReader number_reader_ = {};
-  serving::KvLineReader kv_reader_ = {};
-  serving::EngineLineReader engine_reader_ = {};
+  serving::EngineReader engine_reader_ = {};
   std::set<std::string> taken_ = {};  // dumps, and what stands for one
 };
 
@@ -322,11 +321,9 @@ void PileReading::read_lines() {
     log_reader_.begin_file(input->name());
     job_reader.begin_file(input->name());
     number_reader_.begin_file(input->name());
-    kv_reader_.begin_file(input->name());
     engine_reader_.begin_file(input->name());
     const auto found = [&] {
-      return job_reader.found() + number_reader_.found() + kv_reader_.found() +
-             engine_reader_.found();
+      return job_reader.found() + number_reader_.found() + engine_reader_.found();
     };
     const std::size_t before = found();
     core::LineReader lines(*input);
@@ -337,7 +334,6 @@ void PileReading::read_lines() {
       if (!is_nccl || line.text.find("WARN") != line.text.npos) job_reader.add(line);
       if (is_nccl) continue;
       number_reader_.add(line);
-      kv_reader_.add(line);
       engine_reader_.add(line);
       if (auto setting = setting_of_line(line, files_[i]))
         content.settings.push_back(std::move(*setting));
@@ -548,7 +544,6 @@ Pile PileReading::finish() {
     pile.caveats.push_back(core::make_caveat(
         "job.exception-survived", "tracebacks after which steps go on in the same text",
         "they were caught and are not judged as the end of a rank", false));
-  pile.kv = kv_reader_.finish();
   pile.engine = engine_reader_.finish();
   return pile;
 }

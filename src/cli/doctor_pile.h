@@ -17,9 +17,8 @@
 #include "curve/curve.h"
 #include "diagnose/job.h"
 #include "nccl/debug_log.h"
-#include "serving/kv_lines.h"
+#include "serving/engine_reader.h"
 #include "serving/readers/deepep_lines.h"
-#include "serving/readers/engine_lines.h"
 #include "topology/host_state.h"
 #include "topology/merge.h"
 #include "topology/net_counters.h"
@@ -38,8 +37,7 @@ struct Pile {
   nccl::DebugLog log = {};
   torch::JobLines lines = {};
   torch::NumberLines numbers = {};
-  serving::KvLines kv = {};
-  serving::EngineLines engine = {};
+  serving::EngineFacts engine = {};
   serving::DeepEpLines deepep = {};
   std::vector<std::shared_ptr<const torch::Digest>> digests = {};
   TraceInputs traces = {};

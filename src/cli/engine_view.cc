@@ -11,6 +11,7 @@ namespace {
 using core::Json;
 using serving::BackendList;
 using serving::BackendOff;
+using serving::EngineFacts;
 using serving::EngineStart;
 using serving::KvTransfers;
 
@@ -40,6 +41,7 @@ std::string start_text(const EngineStart& start) {
   if (start.tensor_parallel) text += fmt::format(", TP {}", *start.tensor_parallel);
   if (start.custom_disabled.value_or(false)) text += ", disable_custom_all_reduce";
   if (start.eager.value_or(false)) text += ", without CUDA graphs";
+  if (start.only_prefills) text += ", only prefills";
   return text;
 }
 
@@ -53,6 +55,73 @@ std::string transfer_text(const KvTransfers& one) {
   return text + " (one transfer; the printed throughput adds up overlapping ones)";
 }
 
+Json balance_json(const serving::ExpertBalance& one) {
+  return {{"lines", one.lines},
+          {"balancedness", core::json_number(one.mean)},
+          {"lowest", core::json_number(one.lowest)},
+          {"tokens", core::json_number(one.tokens)},
+          {"over", one.of_layers ? "layers" : "ranks"},
+          {"where", place_json(one.evidence)}};
+}
+
+Json failure_json(const serving::EngineFailure& one) {
+  return {{"text", one.evidence.text},
+          {"detail", one.detail.empty() ? Json() : Json(one.detail)},
+          {"nic", one.nic.empty() ? Json() : Json(one.nic)},
+          {"lines", one.times},
+          {"where", place_json(one.evidence)}};
+}
+
+Json moe_json(const serving::MoeLines& moe) {
+  Json json = {{"all2all", Json::array()},
+               {"graphs_off", moe.graphs_off ? place_json(*moe.graphs_off) : Json()},
+               {"balances", Json::array()},
+               {"rearrangements", moe.rearrangements.count},
+               {"rearranging_us", core::json_number(moe.rearrangements.total.in_us())},
+               {"longest_rearranging_us", core::json_number(moe.rearrangements.longest.in_us())}};
+  for (const serving::All2AllManager& one : moe.managers)
+    json["all2all"].push_back({{"manager", one.name},
+                               {"backend", one.backend.empty() ? Json() : Json(one.backend)},
+                               {"where", place_json(one.evidence)}});
+  for (const serving::ExpertBalance& one : moe.balances)
+    json["balances"].push_back(balance_json(one));
+  return json;
+}
+
+std::string balance_text(const serving::ExpertBalance& one) {
+  return fmt::format("balancedness {:.3g} of {} over {} line{}, {:.3g} at least", one.mean,
+                     one.of_layers ? "layers" : "ranks", one.lines, one.lines == 1 ? "" : "s",
+                     one.lowest);
+}
+
+void add_moe(const serving::MoeLines& moe, core::KeyValues& rows) {
+  for (const serving::All2AllManager& one : moe.managers)
+    rows.rows.emplace_back("all-to-all",
+                           one.name + (one.backend.empty() || one.backend == one.name
+                                           ? ""
+                                           : " (--all2all-backend " + one.backend + ")"));
+  if (moe.graphs_off) rows.rows.emplace_back("graphs off", moe.graphs_off->text);
+  for (const serving::ExpertBalance& one : moe.balances)
+    rows.rows.emplace_back("experts", balance_text(one));
+  if (const auto& moves = moe.rearrangements; moves.count > 0)
+    rows.rows.emplace_back(
+        "experts moved",
+        fmt::format("{} time{}, {} together, {} at most", moves.count, moves.count == 1 ? "" : "s",
+                    core::format_duration(moves.total), core::format_duration(moves.longest)));
+}
+
+void add_failures(const serving::EngineFailures& failures, core::KeyValues& rows) {
+  for (const serving::EngineFailure& one : failures.all)
+    rows.rows.emplace_back(
+        "failed", one.evidence.text + (one.times > 1 ? fmt::format(" ({} lines)", one.times) : ""));
+  if (failures.failed_transfers.number > 0)
+    rows.rows.emplace_back("KV transfers",
+                           fmt::format("{} failed", failures.failed_transfers.number));
+  if (failures.expired_requests.number > 0)
+    rows.rows.emplace_back("KV blocks",
+                           fmt::format("of {} requests expired", failures.expired_requests.number));
+}
+
 }  // namespace
 
 Json engine_json(const EngineFacts& facts) {
@@ -61,13 +130,18 @@ Json engine_json(const EngineFacts& facts) {
                {"off", Json::array()},
                {"nccl", facts.lines.nccl.empty() ? Json() : Json(facts.lines.nccl)},
                {"graph_addresses", optional_json(facts.lines.graph_addresses)},
-               {"kv_transfers", Json::array()}};
+               {"kv_transfers", Json::array()},
+               {"moe", facts.moe.empty() ? Json() : moe_json(facts.moe)},
+               {"failed_transfers", facts.failures.failed_transfers.number},
+               {"expired_requests", facts.failures.expired_requests.number},
+               {"failures", Json::array()}};
   for (const EngineStart& start : facts.lines.starts)
     json["starts"].push_back({{"engine", start.engine},
                               {"version", start.version.empty() ? Json() : Json(start.version)},
                               {"tensor_parallel", optional_json(start.tensor_parallel)},
                               {"custom_all_reduce_disabled", optional_json(start.custom_disabled)},
-                              {"eager", optional_json(start.eager)}});
+                              {"eager", optional_json(start.eager)},
+                              {"only_prefills", start.only_prefills}});
   for (const BackendList& list : facts.lines.lists)
     json["backend_lists"].push_back({{"group", list.group},
                                      {"built", list.built},
@@ -80,6 +154,8 @@ Json engine_json(const EngineFacts& facts) {
                            {"where", place_json(off.evidence)}});
   for (const KvTransfers& one : facts.kv.transfers)
     json["kv_transfers"].push_back(transfer_json(one));
+  for (const serving::EngineFailure& one : facts.failures.all)
+    json["failures"].push_back(failure_json(one));
   return json;
 }
 
@@ -104,6 +180,8 @@ std::vector<core::Block> engine_blocks(const EngineFacts& facts) {
         facts.kv.connector + (facts.kv.buffer.empty() ? "" : ", buffers in " + facts.kv.buffer));
   for (const KvTransfers& one : facts.kv.transfers)
     rows.rows.emplace_back("KV transfer", transfer_text(one));
+  add_moe(facts.moe, rows);
+  add_failures(facts.failures, rows);
   if (rows.rows.empty()) return {};
   return {core::Heading{"Inference engine"}, rows};
 }

@@ -31,10 +31,13 @@ struct LogInputs {
   nccl::DebugLog log = {};
   torch::JobLines job = {};
   torch::NumberLines numbers = {};
-  EngineFacts engine = {};
+  serving::EngineFacts engine = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
+
+constexpr const char* kExpected =
+    "expected the output of a job with NCCL_DEBUG=INFO (or WARN), or of vLLM or SGLang";
 
 // Whether it can hold a log at all. Zeros (a hole, however long) or other bytes between the lines
 // do not matter.
@@ -45,8 +48,9 @@ bool may_be_log(core::Input& input) {
 
 core::Error no_log(const std::string& name, core::Input& input) {
   return core::input_error(
-      fmt::format("{}: {} holds no line of NCCL", name, core::describe_content(input.head())),
-      "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+      fmt::format("{}: {} holds no line of NCCL, of PyTorch or of an inference engine", name,
+                  core::describe_content(input.head())),
+      kExpected);
 }
 
 class LogReading {
@@ -61,7 +65,6 @@ class LogReading {
     job_reader_.begin_file(input->name());
     number_reader_.begin_file(input->name());
     engine_reader_.begin_file(input->name());
-    kv_reader_.begin_file(input->name());
     const std::size_t before = found();
     zero_lines_.push_back(0);
     core::LineReader lines(*input);
@@ -71,7 +74,6 @@ class LogReading {
       job_reader_.add(line);
       number_reader_.add(line);
       engine_reader_.add(line);
-      kv_reader_.add(line);
     }
     tells_of_job_.push_back(found() > before);
     return lines.error();
@@ -84,19 +86,17 @@ class LogReading {
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
   torch::NumberLines finish_numbers() { return number_reader_.finish(); }
-  EngineFacts finish_engine() { return {engine_reader_.finish(), kv_reader_.finish()}; }
+  serving::EngineFacts finish_engine() { return engine_reader_.finish(); }
 
  private:
   std::size_t found() const {
-    return job_reader_.found() + number_reader_.found() + engine_reader_.found() +
-           kv_reader_.found();
+    return job_reader_.found() + number_reader_.found() + engine_reader_.found();
   }
 
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
   torch::NumberLineReader number_reader_;
-  serving::EngineLineReader engine_reader_;
-  serving::KvLineReader kv_reader_;
+  serving::EngineReader engine_reader_;
   std::vector<bool> tells_of_job_ = {};
   std::vector<std::size_t> zero_lines_ = {};
 };
@@ -149,9 +149,9 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   }
   if (inputs.records.empty())
     return core::input_error(
-        fmt::format("{}: holds no line of NCCL",
+        fmt::format("{}: holds no line of NCCL, of PyTorch or of an inference engine",
                     inputs.log.files.empty() ? paths.front() : inputs.log.files.front()),
-        "expected the output of a job with NCCL_DEBUG=INFO (or WARN)");
+        kExpected);
   if (zero_lines > 0)
     add_caveat(inputs, "log.zero-bytes",
                fmt::format("{} line{} with zero bytes", zero_lines, zero_lines == 1 ? "" : "s"),
@@ -173,7 +173,7 @@ int show_log(const Shell& shell, const LogRequest& request) {
   diagnose::Judgement judgement = diagnose::judge_log(inputs->log, inputs->job);
   judgement.add(diagnose::judge_numbers(inputs->numbers));
   judgement.add(diagnose::judge_algorithms(inputs->log));
-  judgement.add(diagnose::judge_engine(inputs->engine.lines, inputs->engine.kv));
+  judgement.add(diagnose::judge_engine(inputs->engine));
   document.verdict = diagnose::log_verdict(inputs->log, judgement);
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),

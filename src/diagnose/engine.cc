@@ -7,6 +7,8 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/engine_experts.h"
+#include "diagnose/engine_failures.h"
 #include "model/kv_transfer.h"
 
 namespace comm_probe::diagnose {
@@ -158,12 +160,11 @@ std::optional<Finding> switched_off(const serving::EngineLines& lines) {
   for (const serving::EngineStart& start : lines.starts) {
     if (start.engine != "SGLang" || !start.custom_disabled.value_or(false)) continue;
     if (start.tensor_parallel.value_or(1) < 2) continue;
-    Finding finding = core::make_finding(
-        "log.custom-all-reduce-absent",
-        fmt::format("SGLang with TP {} runs without the custom all-reduce: "
-                    "disable_custom_all_reduce is set{}",
-                    *start.tensor_parallel,
-                    start.eager.value_or(false) ? ", and without CUDA graphs" : ""));
+    Finding finding =
+        core::make_finding("log.custom-all-reduce-absent",
+                           fmt::format("SGLang with TP {} runs without the custom all-reduce: "
+                                       "disable_custom_all_reduce is set",
+                                       *start.tensor_parallel));
     finding.confidence = core::Confidence::kCertain;
     finding.evidence.push_back(start.evidence);
     finding.next = {"leave --disable-custom-all-reduce out, unless P2P hangs on this machine",
@@ -227,9 +228,8 @@ Finding descriptor_bound(const serving::KvTransfers& transfers) {
   return finding;
 }
 
-}  // namespace
-
-Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines& kv) {
+// The backends of the start-up.
+Judgement judge_backends(const serving::EngineLines& lines) {
   Judgement judgement;
   bool says_why = false;
   for (const BackendOff& off : lines.off) {
@@ -247,11 +247,41 @@ Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines
         judgement.findings.push_back(*std::move(finding));
         break;
       }
+  return judgement;
+}
+
+// doctor knows the NIC's rate and says more (kv.h); a log alone says at least this.
+Finding staged(const serving::KvLines& kv) {
+  Finding finding = core::make_finding(
+      "log.kv-staged",
+      "KV caches are staged in host memory (kv_buffer_device=cpu): one more PCIe copy on each end, "
+      "and every byte crosses the host memory twice");
+  finding.evidence.push_back({kv.config_file, kv.config_line, kv.config_text});
+  finding.confidence = core::Confidence::kCertain;
+  finding.next = {"kv_buffer_device=cuda, with nvidia_peermem or DMA-BUF on both ends",
+                  "comm-probe calc kv --model MODEL --tp N --gpu H100 --nic NDR --path rdma   "
+                  "(beside the same without --path)"};
+  return finding;
+}
+
+Judgement judge_transfers(const serving::KvLines& kv) {
+  Judgement judgement;
   for (const serving::KvTransfers& transfers : kv.transfers)
     if (is_descriptor_bound(transfers)) {
       judgement.findings.push_back(descriptor_bound(transfers));
       break;
     }
+  if (kv.buffer == "cpu") judgement.findings.push_back(staged(kv));
+  return judgement;
+}
+
+}  // namespace
+
+Judgement judge_engine(const serving::EngineFacts& facts) {
+  Judgement judgement = judge_engine_failures(facts.failures);
+  judgement.add(judge_backends(facts.lines));
+  judgement.add(judge_engine_experts(facts));
+  judgement.add(judge_transfers(facts.kv));
   return judgement;
 }
 

@@ -5,17 +5,18 @@
 //   CUSTOM missing from a tp list, no line -> log.custom-all-reduce-absent (a flag, or one rank)
 //   torch symmetric memory off             -> log.symm-mem-off, where the GPU could have it
 //   posting is the transfer                -> log.kv-descriptor-bound
+//   KV buffers in host memory              -> log.kv-staged
+//   CUDA graphs, experts, failures         -> engine_experts.h, engine_failures.h
 // Quiet: the list has what the release offers on this hardware; groups that are not tensor
 // parallel; backends that need a switch of their own (NCCL_SYMM_MEM, FLASHINFER) or an AMD GPU; a
 // GPU whose table has no torch symmetric memory.
 #pragma once
 
 #include "diagnose/diagnose.h"
-#include "serving/kv_lines.h"
-#include "serving/readers/engine_lines.h"
+#include "serving/engine_reader.h"
 
 namespace comm_probe::diagnose {
 
-Judgement judge_engine(const serving::EngineLines& lines, const serving::KvLines& kv);
+Judgement judge_engine(const serving::EngineFacts& facts);
 
 }  // namespace comm_probe::diagnose

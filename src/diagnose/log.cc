@@ -1,6 +1,7 @@
 #include "diagnose/log.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -175,14 +176,31 @@ Judgement judge_log(const DebugLog& log, const torch::JobLines& job, const HostG
   return judgement;
 }
 
+namespace {
+
+// Remarks are no faults, but they may be what the reader looks for.
+std::string remarks_of(const Judgement& judgement) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string_view> ids;
+  for (const core::Finding& finding : judgement.findings)
+    if (std::find(ids.begin(), ids.end(), finding.id) == ids.end()) ids.push_back(finding.id);
+  if (ids.empty()) return "";
+  const std::size_t shown = std::min(ids.size(), kMostNamed);
+  return fmt::format("; to look at: {}{}", fmt::join(ids.begin(), ids.begin() + shown, ", "),
+                     ids.size() > shown ? fmt::format(" and {} more", ids.size() - shown) : "");
+}
+
+}  // namespace
+
 std::string log_verdict(const DebugLog& log, const Judgement& judgement) {
   const auto worst = std::min_element(
       judgement.findings.begin(), judgement.findings.end(),
       [](const core::Finding& a, const core::Finding& b) { return a.severity < b.severity; });
   if (worst == judgement.findings.end() || worst->severity == core::Severity::kInfo)
-    return log.nccl_lines == 0
-               ? std::string("nothing wrong found; no line of NCCL")
-               : fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines);
+    return (log.nccl_lines == 0
+                ? std::string("nothing wrong found; no line of NCCL")
+                : fmt::format("nothing wrong found in {} lines of NCCL", log.nccl_lines)) +
+           remarks_of(judgement);
   std::string meaning(core::find_finding(worst->id)->meaning);
   if (meaning.ends_with('.')) meaning.pop_back();
   // the word of a sentence, not a name: "PyTorch's", "NCCL"

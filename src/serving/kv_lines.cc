@@ -64,6 +64,7 @@ void KvLineReader::add_config(const core::Line& line) {
   ++found_;
   lines_.connector = std::move(connector);
   lines_.buffer = quoted_behind(line.text, "kv_buffer_device");
+  lines_.role = quoted_behind(line.text, "kv_role");
   lines_.config_file = file_;
   lines_.config_line = line.number;
   const std::size_t at = line.text.find("kv_connector");

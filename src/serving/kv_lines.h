@@ -36,6 +36,7 @@ struct KvTransfers {
 struct KvLines {
   std::string connector = {};  // "NixlConnector"
   std::string buffer = {};     // "cpu", "cuda"; empty: not printed
+  std::string role = {};       // "kv_producer" prefills, "kv_consumer" decodes, "kv_both"
   std::string config_file = {};
   std::uint64_t config_line = 0;
   std::string config_text = {};

@@ -4,10 +4,11 @@
 #include <array>
 #include <charconv>
 
+#include "serving/readers/line_words.h"
+
 namespace comm_probe::serving {
 namespace {
 
-constexpr std::size_t kLongestShown = 220;
 constexpr std::size_t kMostKept = 64;  // of lists, of things that are off, of starts
 constexpr std::size_t kMostNames = 32;
 constexpr auto kNowhere = std::string_view::npos;
@@ -116,20 +117,6 @@ std::string detail_of(const OffText& kind, std::string_view line) {
   return text.substr(0, 160);
 }
 
-// Somebody may quote the line: what stands in front of the engine's own is the prefix of a log.
-bool is_own_words(std::string_view line, std::size_t at) {
-  std::string_view front = line.substr(0, at);
-  while (front.ends_with(' ') || front.ends_with('\t')) front.remove_suffix(1);
-  if (front.empty() || std::string_view("]):|->0123456789").find(front.back()) != kNowhere)
-    return true;
-  if (front.ends_with("\"message\":\"") || front.ends_with("\"message\": \"") ||
-      front.ends_with("\"msg\": \"") || front.ends_with("\"msg\":\""))
-    return true;
-  for (const std::string_view level : {"INFO", "WARNING", "WARN", "ERROR", "DEBUG"})
-    if (front.ends_with(level)) return true;
-  return false;
-}
-
 }  // namespace
 
 bool BackendList::has(std::string_view name) const {
@@ -137,11 +124,6 @@ bool BackendList::has(std::string_view name) const {
 }
 bool BackendList::could_have(std::string_view name) const {
   return std::find(potential.begin(), potential.end(), name) != potential.end();
-}
-
-core::Evidence EngineLineReader::evidence(const core::Line& line, std::size_t from) const {
-  return {file_, line.number,
-          std::string(line.text.substr(std::min(from, line.text.size()), kLongestShown))};
 }
 
 void EngineLineReader::add(const core::Line& line) {
@@ -165,7 +147,7 @@ void EngineLineReader::add_list(const core::Line& line) {
   const std::string_view rest = behind(line.text, "dispatch order) for ");
   list.group = word_until(behind(rest, "'"), "'");
   list.potential = quoted_list(behind(line.text, "potential backends: "));
-  list.evidence = evidence(line, at);
+  list.evidence = line_evidence(file_, line, at);
   list.last_line = line.number;
   if (list.built.empty()) return;
   ++found_;
@@ -187,7 +169,7 @@ void EngineLineReader::add_off(const core::Line& line) {
     if (!is_own_words(line.text, at)) return;
     ++found_;
     BackendOff off = {kind.backend, kind.cause, detail_of(kind, line.text.substr(at)),
-                      evidence(line, at), 1};
+                      line_evidence(file_, line, at), 1};
     for (BackendOff& other : lines_.off)
       if (other.backend == off.backend && other.cause == off.cause && other.detail == off.detail) {
         ++other.times;
@@ -210,7 +192,9 @@ void EngineLineReader::add_start(const core::Line& line) {
   start.custom_disabled = boolean_of(value_of(line.text, "disable_custom_all_reduce"));
   start.eager =
       boolean_of(value_of(line.text, vllm.empty() ? "disable_cuda_graph" : "enforce_eager"));
-  start.evidence = evidence(line, at);
+  start.only_prefills = value_of(line.text, "disaggregation_mode") == "'prefill'" ||
+                        value_of(line.text, "kv_role") == "'kv_producer'";
+  start.evidence = line_evidence(file_, line, at);
   if (start.version.empty() && !start.tensor_parallel && !start.custom_disabled) return;
   ++found_;
   if (lines_.starts.size() < kMostKept) lines_.starts.push_back(std::move(start));
@@ -228,7 +212,7 @@ void EngineLineReader::add_facts(const core::Line& line) {
   }
   if (const auto cache = behind(line.text, "reading GPU P2P access cache from "); !cache.empty()) {
     lines_.p2p_cache = word_until(cache, " \t");
-    lines_.p2p_cache_line = evidence(line, line.text.find("reading GPU"));
+    lines_.p2p_cache_line = line_evidence(file_, line, line.text.find("reading GPU"));
     ++found_;
   }
 }

@@ -66,6 +66,7 @@ struct EngineStart {
   std::optional<int> tensor_parallel = {};
   std::optional<bool> custom_disabled = {};  // --disable-custom-all-reduce
   std::optional<bool> eager = {};
+  bool only_prefills = false;  // disaggregation_mode='prefill', kv_role='kv_producer'
   core::Evidence evidence = {};
 };
 
@@ -96,7 +97,6 @@ class EngineLineReader {
   void add_off(const core::Line& line);
   void add_start(const core::Line& line);
   void add_facts(const core::Line& line);
-  core::Evidence evidence(const core::Line& line, std::size_t from) const;
 
   EngineLines lines_ = {};
   std::string file_ = {};

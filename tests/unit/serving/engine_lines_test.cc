@@ -22,7 +22,7 @@ EngineLines lines_of(const std::string& text) {
 
 std::vector<std::string> ids_of(const std::string& text) {
   std::vector<std::string> ids;
-  for (const auto& finding : diagnose::judge_engine(lines_of(text), {}).findings)
+  for (const auto& finding : diagnose::judge_engine({lines_of(text)}).findings)
     ids.push_back(finding.id);
   return ids;
 }
@@ -116,7 +116,7 @@ const char* const kListWithoutCustom =
 TEST(EngineJudgement, SaysWhyCustomIsOff) {
   const std::string spans =
       "WARNING Custom allreduce is disabled because this process group spans across nodes.\n";
-  const auto judgement = diagnose::judge_engine(lines_of(spans + kListWithoutCustom), {});
+  const auto judgement = diagnose::judge_engine({lines_of(spans + kListWithoutCustom)});
   ASSERT_EQ(judgement.findings.size(), 1u);
   const core::Finding& finding = judgement.findings[0];
   EXPECT_EQ(finding.id, "log.custom-all-reduce-off");
@@ -139,13 +139,13 @@ TEST(EngineJudgement, PostingThatIsTheTransfer) {
   KvLines kv;
   kv.transfers.push_back({1, 1, core::Bytes::of(70.0 * 1048576), core::Duration::from_ms(9.862),
                           core::Duration::from_ms(5.693), 56, "engine.log", 17, "KV Transfer"});
-  const auto judgement = diagnose::judge_engine({}, kv);
+  const auto judgement = diagnose::judge_engine({{}, kv});
   ASSERT_EQ(judgement.findings.size(), 1u);
   EXPECT_EQ(judgement.findings[0].id, "log.kv-descriptor-bound");
   EXPECT_NE(judgement.findings[0].summary.find("57.7 %"), std::string::npos)
       << judgement.findings[0].summary;
   kv.transfers[0].post = core::Duration::from_ms(0.3);
-  EXPECT_TRUE(diagnose::judge_engine({}, kv).findings.empty());
+  EXPECT_TRUE(diagnose::judge_engine({{}, kv}).findings.empty());
 }
 
 // Cut, huge and malicious lines: nothing is invented, nothing is kept beyond a bound.
@@ -164,7 +164,7 @@ TEST(EngineLines, HostileText) {
         "LLM engine (v", "server_args=", "server_args={'tp_size': 99999999999999999999}",
         "Registering cuda graph addresses", "is using nccl==", "SymmMemCommunicator: World size ",
         "reading GPU P2P access cache from "}) {
-    EXPECT_TRUE(diagnose::judge_engine(lines_of(text), {}).findings.empty()) << text;
+    EXPECT_TRUE(diagnose::judge_engine({lines_of(text)}).findings.empty()) << text;
   }
   lines_of("Using ['" + std::string(1 << 20, 'a') + "'] all-reduce backends for group '" +
            std::string(1 << 20, 'b') + "'");
@@ -204,7 +204,7 @@ TEST(EngineLines, AQuotedLineIsNoLine) {
 // Who reduces instead is the first of the list.
 TEST(EngineLines, SaysWhoReducesInstead) {
   const auto said = [](const std::string& text) {
-    return diagnose::judge_engine(lines_of(text), {}).findings.at(0);
+    return diagnose::judge_engine({lines_of(text)}).findings.at(0);
   };
   const auto nccl = said(kOff + list_of("'PYNCCL'"));
   EXPECT_NE(nccl.summary.find("go to NCCL"), std::string::npos) << nccl.summary;
@@ -217,7 +217,7 @@ TEST(EngineLines, SaysWhoReducesInstead) {
 
 TEST(EngineLines, SglangWithoutTheCustomKernel) {
   const std::string line = "server_args=ServerArgs(model_path='m', tp_size=8, ";
-  EXPECT_EQ(ids_of(line + "disable_custom_all_reduce=True, disable_cuda_graph=True)\n"),
+  EXPECT_EQ(ids_of(line + "disable_custom_all_reduce=True)\n"),
             std::vector<std::string>{"log.custom-all-reduce-absent"});
   EXPECT_TRUE(ids_of(line + "disable_custom_all_reduce=False)\n").empty());
   EXPECT_TRUE(
@@ -233,12 +233,12 @@ TEST(EngineLines, FewLargeDescriptorsAreNotTheCause) {
                           .time = core::Duration::from_ms(9.862),
                           .post = core::Duration::from_ms(5.693),
                           .descriptors = 56});
-  const auto findings = diagnose::judge_engine({}, kv).findings;
+  const auto findings = diagnose::judge_engine({{}, kv}).findings;
   ASSERT_EQ(findings.size(), 1u);
   for (const std::string& next : findings[0].next)
     EXPECT_EQ(next.find("block"), std::string::npos) << next;
   kv.transfers[0].descriptors = 40960;
-  EXPECT_NE(diagnose::judge_engine({}, kv).findings[0].next[0].find("larger blocks"),
+  EXPECT_NE(diagnose::judge_engine({{}, kv}).findings[0].next[0].find("larger blocks"),
             std::string::npos);
 }
 

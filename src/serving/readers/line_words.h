@@ -1,0 +1,24 @@
+// One line of an engine's log: whether it says a text itself or quotes it (a prompt that a user
+// sent, a comment), and the line as evidence. What stands in front of an engine's own words is the
+// prefix of a log, or the name of an exception.
+//
+//   "(Worker pid=7) WARNING 06-14 [custom_all_reduce.py:144] Custom allreduce is disabled" -> own
+//   "prompt: \"why is Custom allreduce is disabled?\""                                     ->
+//   quoted
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/finding.h"
+#include "core/input.h"
+
+namespace comm_probe::serving {
+
+// `at`: where the text begins.
+bool is_own_words(std::string_view line, std::size_t at);
+
+// The line from there on, shortened.
+core::Evidence line_evidence(const std::string& file, const core::Line& line, std::size_t from);
+
+}  // namespace comm_probe::serving
