@@ -6,6 +6,7 @@
 #include <array>
 
 #include "catalog/machine_figures.h"
+#include "catalog/node_sizes.h"
 #include "cli/nccl_job.h"
 #include "core/finding_table.h"
 #include "core/spelling.h"
@@ -133,7 +134,12 @@ DecodeWay nccl_way_of(const model::Ledger& ledger, const DecodeQuestion& questio
 std::string machine_text(const catalog::Machine& machine, const serving::ServingJob& job) {
   std::string text =
       fmt::format("{} of {} {}", job.ranks, machine.gpus * job.nodes, machine.gpu.name);
-  if (job.nodes > 1) text += fmt::format(" on {} nodes", job.nodes);
+  const catalog::NodeSizes sizes = catalog::node_sizes(machine);
+  if (job.nodes > 1) text += fmt::format(" on {} hosts of {} GPUs", job.nodes, sizes.host);
+  if (!sizes.are_one())
+    text += fmt::format(" ({})", job.ranks <= sizes.domain
+                                     ? fmt::format("one NVLink domain holds {}", sizes.domain)
+                                     : domain_text(sizes));
   return text + fmt::format(", {}{}", fabric_name(machine.fabric),
                             job.has_multicast ? " with multicast" : "");
 }
@@ -330,10 +336,11 @@ core::Result<bool> DecodeRequest::take_machine(DecodeQuestion& question) {
   serving::ServingJob& job = question.job;
   job.sm = machine.gpu.sm;
   job.is_amd = machine.gpu.pci_vendor != "0x10de";
-  job.nodes = (job.ranks + machine.gpus - 1) / machine.gpus;
+  const catalog::NodeSizes sizes = catalog::node_sizes(machine);
+  job.nodes = sizes.hosts_for(job.ranks);
   job.fully_linked = fully_linked(machine, std::min(job.ranks, machine.gpus));
   job.has_multicast = model::can_reduce_in_switch(machine);
-  question.one_domain = job.nodes <= catalog::trays_of_domain(machine);
+  question.one_domain = job.nodes <= sizes.hosts();
   const auto fabric = model::fabric_of(machine, {job.ranks, job.nodes}, model::Protocol::kSimple);
   if (!fabric) return fabric.error();
   question.link = fabric->all_peers.value_or(fabric->link.beta);

@@ -71,7 +71,7 @@ Json stacks_json(const MoeLedger& ledger, const model::MoeLayer& layer,
   Json all = Json::array();
   for (const model::MoeStack& stack : stacks) {
     Json json = {{"name", stack.name}, {"note", stack.note}};
-    if (stack.pattern && !(stack.one_domain && layer.nodes > 1)) {
+    if (stack.is_priced(layer)) {
       const auto price = model::price_pattern(layer, ledger.question.links, *stack.pattern);
       json.update({{"pattern", pattern_name(*stack.pattern)},
                    {"bytes_per_rank", core::json_bytes(price.dispatch_bytes())},
@@ -123,6 +123,10 @@ Json layer_json(const MoeQuestion& question) {
           {"experts", layer.experts},
           {"nodes", layer.nodes},
           {"gpus_per_node", layer.ranks_per_node},
+          {"node", !question.sizes                ? Json()
+                   : question.nodes_are_domains() ? "nvlink-domain"
+                                                  : "host"},
+          {"gpus_per_host", question.sizes ? Json(question.sizes->host) : Json()},
           {"ranks", layer.ranks()},
           {"tokens", layer.tokens},
           {"group_limit", layer.group_limit > 0 ? Json(layer.group_limit) : Json()},

@@ -58,7 +58,8 @@ core::Result<bool> MoeRequest::take_machine(MoeQuestion& question) {
   const auto machine = (*catalog)->machine(machine_);
   if (!machine) return machine.error();
   // The bytes that stay inside are those of an NVLink domain, of one tray or many.
-  const int most = (*machine)->gpus * catalog::trays_of_domain(**machine);
+  question.sizes = catalog::node_sizes(**machine);
+  const int most = question.sizes->domain;
   const int ranks = ranks_per_node_.value_or(most);
   if (ranks < 1 || ranks > most)
     return input_error(fmt::format("--gpus-per-node {} is outside 1 to the {} of {}", ranks, most,

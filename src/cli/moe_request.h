@@ -5,6 +5,7 @@
 #include <string>
 
 #include "catalog/hardware.h"
+#include "catalog/node_sizes.h"
 #include "cli/catalog_option.h"
 #include "cli/shell.h"
 #include "model/moe/layer.h"
@@ -23,6 +24,9 @@ struct MoeQuestion {
   };
   Source nic = {};
   Source nvlink = {};
+  // Of the machine, where one is named: a node of the layer may be an NVLink domain of many hosts.
+  std::optional<catalog::NodeSizes> sizes = {};
+  bool nodes_are_domains() const { return sizes && layer.ranks_per_node > sizes->host; }
 };
 
 // NIC and NVLink of one rank where `ranks` of an NVLink domain are in use; zero: not known.

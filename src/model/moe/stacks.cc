@@ -1,5 +1,6 @@
 #include "model/moe/stacks.h"
 
+#include "model/moe/deepep.h"
 #include "model/moe/issue.h"
 
 namespace comm_probe::model {
@@ -10,12 +11,14 @@ constexpr std::array kMegatron = {
     MoeStack{"alltoall", MoePattern::kAllToAll,
              "exchanges the counts first: 2 alpha and a wait of the host, not capturable"},
     MoeStack{"flex", MoePattern::kDedup,
-             "DeepEP by default, 20 SMs; HybridEP and NCCL EP behind the same switch"},
+             "DeepEP by default, 20 SMs and 8 ranks a node; HybridEP and NCCL EP behind the same "
+             "switch"},
 };
 
 constexpr std::array kVllm = {
     MoeStack{"allgather_reducescatter", MoePattern::kAllGather, "the default; fine on one node"},
-    MoeStack{"deepep_high_throughput", MoePattern::kDedup, "prefill; CUDA graphs are disabled"},
+    MoeStack{"deepep_high_throughput", MoePattern::kDedup, "prefill; CUDA graphs are disabled",
+             false, kDeepEpPeers},
     MoeStack{"deepep_low_latency", MoePattern::kLowLatency, "decode; capturable"},
     MoeStack{"deepep_v2", MoePattern::kDedup, "NCCL GIN, from NCCL 2.30.4 on"},
     MoeStack{"nixl_ep", MoePattern::kLowLatency, "low-latency kernels over NIXL"},

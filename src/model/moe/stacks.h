@@ -26,7 +26,14 @@ struct MoeStack {
   std::string_view name;              // as the setting is written
   std::optional<MoePattern> pattern;  // absent: no ledger of it is known
   std::string_view note;
-  bool one_domain = false;  // works inside one NVLink domain only
+  bool one_domain = false;    // works inside one NVLink domain only
+  int most_nvlink_peers = 0;  // of its groups inside a node; 0: no such limit
+  bool fits(const MoeLayer& layer) const {
+    return most_nvlink_peers == 0 || layer.ranks_per_node <= most_nvlink_peers;
+  }
+  bool is_priced(const MoeLayer& layer) const {
+    return pattern && fits(layer) && !(one_domain && layer.nodes > 1);
+  }
 };
 // moe_token_dispatcher_type of Megatron-LM; the first is the default.
 std::span<const MoeStack> megatron_dispatchers();
