@@ -211,6 +211,25 @@ core::Result<bool> KvRequest::take_path(KvQuestion& question) {
   return gpu_.empty() ? core::Result<bool>(true) : take_gpu_path(question);
 }
 
+namespace {
+
+core::Sourced<model::PromptCompute> computed_prefill(const KvQuestion& question,
+                                                     const catalog::Gpu& gpu, int ranks) {
+  const catalog::ModelShape& shape = question.cache.shape;
+  const auto compute =
+      model::prompt_compute(shape, shape.active_millions * 1e6, gpu.bf16_tflops * 1e12 * ranks);
+  return {compute, Basis::kComputed,
+          fmt::format("2 x {:.3g} G parameters a token{}, at half of {} x {} TFLOPS, as {} is "
+                      "marketed",
+                      shape.active_millions / 1e3,
+                      compute.per_pair > core::Duration()
+                          ? " and attention to all tokens before it"
+                          : "; attention is not counted, its heads are not known",
+                      ranks, gpu.bf16_tflops, gpu.name)};
+}
+
+}  // namespace
+
 core::Result<bool> KvRequest::take_times(KvQuestion& question) {
   const model::KvConstant& usual = model::kv_constant("decode_step");
   question.step = {core::Duration::from_ms(usual.value), Basis::kAssumed,
@@ -220,7 +239,8 @@ core::Result<bool> KvRequest::take_times(KvQuestion& question) {
     constexpr double kFastest = 1e9;
     if (!(prefill_rate_ > 1e-3 && prefill_rate_ < kFastest))
       return input_error(fmt::format("--prefill-rate {} is outside 0.001 to 1e9", prefill_rate_));
-    question.prefill = {core::Duration::from_seconds(1 / prefill_rate_), Basis::kAssumed,
+    question.prefill = {{.per_token = core::Duration::from_seconds(1 / prefill_rate_)},
+                        Basis::kAssumed,
                         kTypedSource};
     question.recompute = question.prefill;
     return true;
@@ -228,17 +248,7 @@ core::Result<bool> KvRequest::take_times(KvQuestion& question) {
   if (gpu_.empty() || question.cache.shape.active_millions == 0) return true;
   const auto gpu = (*catalog_.load())->gpu(gpu_);
   if (!gpu || (*gpu)->bf16_tflops == 0) return true;
-  const auto on = [&](int ranks) {
-    return core::Sourced<core::Duration>{
-        model::prefill_per_token(question.cache.shape.active_millions * 1e6,
-                                 (*gpu)->bf16_tflops * 1e12 * ranks),
-        Basis::kComputed,
-        fmt::format("2 x {:.3g} G parameters at half of {} x {} TFLOPS, as {} is marketed; "
-                    "attention, which "
-                    "long prompts add, is not counted",
-                    question.cache.shape.active_millions / 1e3, ranks, (*gpu)->bf16_tflops,
-                    (*gpu)->name)};
-  };
+  const auto on = [&](int ranks) { return computed_prefill(question, **gpu, ranks); };
   question.prefill = on(question.move.prefill_tp);
   question.recompute = on(question.move.decode_tp);
   return true;

@@ -33,10 +33,10 @@ struct KvQuestion {
   std::vector<model::PathLedger> paths = {};
   core::Sourced<core::Bandwidth> rate = {};  // of the path that was taken; zero without a NIC
   std::string path = {};                     // "rdma-gdr"; empty: the NIC alone
-  // Of one token; nothing where neither a rate nor a GPU is given.
-  std::optional<core::Sourced<core::Duration>> prefill = {};
+  // Nothing where neither a rate nor a GPU is given.
+  std::optional<core::Sourced<model::PromptCompute>> prefill = {};
   // The same on the GPUs of the decode side, which would compute the prompt again.
-  std::optional<core::Sourced<core::Duration>> recompute = {};
+  std::optional<core::Sourced<model::PromptCompute>> recompute = {};
   core::Sourced<core::Duration> step = {};
   std::vector<core::InputRecord> inputs = {};
   std::vector<core::Caveat> caveats = {};

@@ -113,6 +113,11 @@ core::Duration move_per_token(const KvQuestion& question) {
   return (time.total() - time.fixed) / static_cast<double>(question.tokens);
 }
 
+// In the mean of this prompt: with attention a longer one has more.
+core::Duration per_token(const model::PromptCompute& compute, const KvQuestion& question) {
+  return compute.time(question.tokens) / static_cast<double>(question.tokens);
+}
+
 Json against_json(const KvQuestion& question) {
   const core::Duration move = move_per_token(question);
   Json json = {
@@ -125,12 +130,14 @@ Json against_json(const KvQuestion& question) {
   json["break_even_tokens"] = Json();
   if (!question.prefill) return json;
   const auto& [compute, basis, source] = *question.prefill;
-  json["prefill_us_per_token"] = sourced_json(compute.in_us(), basis, source);
-  json["prefill_us"] = json_number((compute * static_cast<double>(question.tokens)).in_us());
-  json["transfer_over_prefill"] =
-      json_number(question.time().total() / (compute * static_cast<double>(question.tokens)));
-  const core::Sourced<core::Duration>& again = *question.recompute;
-  json["recompute_us_per_token"] = sourced_json(again.value.in_us(), again.basis, again.source);
+  const core::Duration prefill = compute.time(question.tokens);
+  json["prefill_us_per_token"] = sourced_json(per_token(compute, question).in_us(), basis, source);
+  json["prefill_us"] = json_number(prefill.in_us());
+  json["prefill_attention_us"] = json_number(compute.attention(question.tokens).in_us());
+  json["transfer_over_prefill"] = json_number(question.time().total() / prefill);
+  const core::Sourced<model::PromptCompute>& again = *question.recompute;
+  json["recompute_us_per_token"] =
+      sourced_json(per_token(again.value, question).in_us(), again.basis, again.source);
   if (const auto tokens = model::break_even_tokens(question.prompt(), again.value))
     json["break_even_tokens"] = *tokens;
   return json;
@@ -291,19 +298,22 @@ std::string posting_text(const KvQuestion& question) {
 
 std::string prefill_text(const KvQuestion& question) {
   if (!question.prefill) return "give --prefill-rate TOKENS/S, or --gpu, to compare with it";
-  const core::Duration compute = question.prefill->value;
-  const core::Duration all = compute * static_cast<double>(question.tokens);
+  const core::Duration all = question.prefill->value.time(question.tokens);
+  const core::Duration attention = question.prefill->value.attention(question.tokens);
   const double share = question.time().total() / all;
   return fmt::format(
-      "{} {}: the transfer is {} of it{}", format_duration(all),
-      basis_text(question.prefill->basis, question.prefill->source), format_percent(share),
+      "{} {}{}: the transfer is {} of it{}", format_duration(all),
+      basis_text(question.prefill->basis, question.prefill->source),
+      attention > core::Duration() ? ", " + format_duration(attention) + " of it attention" : "",
+      format_percent(share),
       share > model::kv_constant("overlap_worth").value ? "; worth sending layer by layer behind it"
                                                         : "; no need to hide it");
 }
 
 std::string break_even_text(const KvQuestion& question) {
-  const core::Duration move = move_per_token(question), compute = question.recompute->value;
-  const auto tokens = model::break_even_tokens(question.prompt(), compute);
+  const core::Duration move = move_per_token(question);
+  const core::Duration compute = per_token(question.recompute->value, question);
+  const auto tokens = model::break_even_tokens(question.prompt(), question.recompute->value);
   const std::string side =
       fmt::format("on the decode side ({})",
                   count_of(static_cast<std::uint64_t>(question.move.decode_tp), "rank"));
@@ -313,9 +323,10 @@ std::string break_even_text(const KvQuestion& question) {
                        is_posting_known(question) ? "" : " (if posting is as over RDMA)", side,
                        format_duration(compute));
   return fmt::format(
-      "from {} on moving the cache beats computing it again {} ({} against {} per token, {} once)",
-      count_of(*tokens, "token"), side, format_duration(move), format_duration(compute),
-      format_duration(question.time().fixed));
+      "from {} on moving the cache beats computing it again {} (of {} tokens: {} against {} per "
+      "token, {} once)",
+      count_of(*tokens, "token"), side, question.tokens, format_duration(move),
+      format_duration(compute), format_duration(question.time().fixed));
 }
 
 core::KeyValues time_rows(const KvQuestion& question) {

@@ -1,14 +1,12 @@
 #include "model/kv_transfer.h"
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/check.h"
 
 namespace comm_probe::model {
 namespace {
-
-constexpr double kFlopPerParameter = 2;  // one multiplication, one addition
 
 constexpr std::array kConstants = {
     KvConstant{"posting", 3.5, "us per descriptor",
@@ -21,6 +19,9 @@ constexpr std::array kConstants = {
     KvConstant{"decode_step", 20, "ms", "where none is given; 10 to 30 ms are usual", "assumed"},
     KvConstant{"prefill_efficiency", 0.5, "of the peak", "dense prompts of some 1000 tokens",
                "assumed: 40 to 60 % are usual"},
+    KvConstant{"mla_head_dim", 128, "values of K and V of a head, without rope",
+               "MLA in a prefill: DeepSeek-V2, V3, Kimi-K2 (qk_nope_head_dim, v_head_dim)",
+               "config.json of deepseek-ai/DeepSeek-V3"},
     KvConstant{"overlap_worth", 0.2, "of the prefill",
                "a transfer above it is worth hiding layer by layer", "assumed"},
 };
@@ -46,15 +47,16 @@ KvTime kv_time(const KvLoad& load) {
 namespace {
 
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostTokens = 1'000'000'000;  // of a prompt
 
 core::Duration of_blocks(const KvPrompt& prompt, std::uint64_t blocks) {
   return prompt.time(blocks * static_cast<std::uint64_t>(prompt.block));
 }
 
-// The first tokens of block `number` (from 1) that a prompt can end in.
-core::Duration least_compute(const KvPrompt& prompt, std::uint64_t number, core::Duration each) {
-  const auto before = static_cast<double>((number - 1) * static_cast<std::uint64_t>(prompt.block));
-  return each * (before + 1);
+// Of the shortest prompt that ends in block `number` (from 1).
+core::Duration least_compute(const KvPrompt& prompt, std::uint64_t number,
+                             const PromptCompute& compute) {
+  return compute.time((number - 1) * static_cast<std::uint64_t>(prompt.block) + 1);
 }
 
 // The largest number of blocks, from `low` (which holds) to `high` (which does not), that holds.
@@ -69,33 +71,27 @@ std::uint64_t last_that(std::uint64_t low, std::uint64_t high, Holds holds) {
 
 }  // namespace
 
-std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt, core::Duration compute) {
+// A transfer grows with the tokens, computing them at least as they do: what fails, fails before.
+std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt,
+                                               const PromptCompute& compute) {
+  const auto block = static_cast<std::uint64_t>(prompt.block);
+  const std::uint64_t most = std::max<std::uint64_t>(1, kMostTokens / block);
   const auto fails = [&](std::uint64_t blocks) {
     return of_blocks(prompt, blocks) > least_compute(prompt, blocks, compute);
   };
-  const core::Duration far = of_blocks(prompt, kMostBlocks);
-  const core::Duration half = of_blocks(prompt, kMostBlocks / 2);
-  const double per_block = (far - half) / (compute * prompt.block) / (kMostBlocks / 2.0);
-  constexpr double kJustAsLong = 1 - 1e-9;
-  if (per_block >= kJustAsLong || fails(kMostBlocks)) return std::nullopt;
+  if (fails(most)) return std::nullopt;
   // the last block in which some prompt is better computed
-  const std::uint64_t last = last_that(0, kMostBlocks, fails);
-  const auto block = static_cast<std::uint64_t>(prompt.block);
+  const std::uint64_t last = last_that(0, most, fails);
   if (last == 0) return 1;
-  const double within = std::ceil(of_blocks(prompt, last) / compute - 1e-9);
-  if (within <= static_cast<double>(last * block)) return static_cast<std::uint64_t>(within);
-  return last * block + 1;
+  const core::Duration moved = of_blocks(prompt, last) * (1 - 1e-9);
+  const auto computed_sooner = [&](std::uint64_t tokens) { return compute.time(tokens) < moved; };
+  return last_that((last - 1) * block, last * block + 1, computed_sooner) + 1;
 }
 
 std::uint64_t tokens_in_step(const KvPrompt& prompt, core::Duration step) {
   const auto fits = [&](std::uint64_t blocks) { return of_blocks(prompt, blocks) <= step; };
   if (fits(kMostBlocks)) return kMostBlocks * static_cast<std::uint64_t>(prompt.block);
   return last_that(0, kMostBlocks, fits) * static_cast<std::uint64_t>(prompt.block);
-}
-
-core::Duration prefill_per_token(double active_params, double peak_flops) {
-  return core::Duration::from_seconds(kFlopPerParameter * active_params /
-                                      (peak_flops * kv_constant("prefill_efficiency").value));
 }
 
 }  // namespace comm_probe::model

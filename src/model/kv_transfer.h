@@ -5,8 +5,8 @@
 //   posting   the CPU hands one descriptor to the NIC; below 64 KiB each it is the whole time
 //   b         of the path that one rank has (rdma_paths.h)
 // A transfer pays where it is shorter than computing the prompt again on the decode side:
-// fixed + L x t < L x c, so from about fixed / (c - t) tokens on, in whole blocks; where a block
-// moves slower than it is computed, never.
+// fixed + L x t < C(L), so from about fixed / (c - t) tokens on, in whole blocks, where each takes
+// c to compute; the attention of long prompts makes it fewer. C: prompt_compute.h.
 //
 // Constants: kv_constants(), each with its source. Worked example: 160 MiB in 512 descriptors at 50
 // GB/s: 0.4 + 1.79 + 3.355 = 5.55 ms; 40960 descriptors of 4 KiB: 147 ms.
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "core/quantity.h"
+#include "model/prompt_compute.h"
 
 namespace comm_probe::model {
 
@@ -52,13 +53,11 @@ struct KvPrompt {
   std::function<core::Duration(std::uint64_t tokens)> time = {};
   int block = 1;  // tokens
 };
-// From which prompt on, always, a transfer takes no longer than computing it at `compute` per
-// token; nothing: never.
-std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt, core::Duration compute);
+// From which prompt on, always, a transfer takes no longer than computing it; nothing: not up to a
+// thousand million tokens.
+std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt,
+                                               const PromptCompute& compute);
 // The longest prompt whose transfer is no longer than one decode step, in whole blocks; 0: none.
 std::uint64_t tokens_in_step(const KvPrompt& prompt, core::Duration step);
-
-// Seconds per token of a prefill that is bound by arithmetic: 2 FLOP per parameter.
-core::Duration prefill_per_token(double active_params, double peak_flops);
 
 }  // namespace comm_probe::model

@@ -148,17 +148,22 @@ TEST(KvTime, BreakEven) {
                     },
                     block};
   };
-  EXPECT_EQ(break_even_tokens(prompt(1_us, 1), 41_us), 10u);  // 400 us / 40 us
-  EXPECT_EQ(break_even_tokens(prompt(41_us, 1), 41_us), std::nullopt);
-  EXPECT_EQ(break_even_tokens(prompt(42_us, 1), 41_us), std::nullopt);
+  const auto of = [](core::Duration each) { return PromptCompute{.per_token = each}; };
+  EXPECT_EQ(break_even_tokens(prompt(1_us, 1), of(41_us)), 10u);  // 400 us / 40 us
+  EXPECT_EQ(break_even_tokens(prompt(41_us, 1), of(41_us)), std::nullopt);
+  EXPECT_EQ(break_even_tokens(prompt(42_us, 1), of(41_us)), std::nullopt);
   EXPECT_EQ(tokens_in_step(prompt(1_us, 1), 20_ms), 19600u);
   EXPECT_EQ(tokens_in_step(prompt(1_us, 1), 300_us), 0u);
   // 10 tokens are a block of 16: 416 us, which 11 tokens of 41 us (451) reach and 10 do not
-  EXPECT_EQ(break_even_tokens(prompt(1_us, 16), 41_us), 11u);
+  EXPECT_EQ(break_even_tokens(prompt(1_us, 16), of(41_us)), 11u);
   EXPECT_EQ(tokens_in_step(prompt(1_us, 16), 20_ms), 19600u / 16 * 16);
   EXPECT_EQ(tokens_in_step(prompt(1_us, 1'000'000), 20_ms), 0u) << "not even one block fits";
-  // 70.6 G parameters on 8 x 989 TFLOPS at half: 35.7 us
-  EXPECT_NEAR(prefill_per_token(70.554e9, 8 * 989e12).in_us(), 35.67, 0.01);
+  // with attention computing becomes slower than moving in the end: 400 + 42 n = 41 n + n (n + 1) /
+  // 20 at n = 100 to 101 (by hand: 10 n (n + 1) / 2 = 4000 + 10 n)
+  PromptCompute attends = of(41_us);
+  attends.per_pair = core::Duration::from_us(0.1);
+  attends.full_layers = 1;
+  EXPECT_EQ(break_even_tokens(prompt(42_us, 1), attends), 100u);
 }
 
 }  // namespace
