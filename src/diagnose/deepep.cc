@@ -99,12 +99,20 @@ std::string nodes_text(const JudgedDeepEp& judged) {
                      judged.nodes_at_least ? " or more" : "");
 }
 
-// Another line that says the same is evidence of the finding that is there.
-void add_or_join(core::Finding finding, const std::string& of, Judgement& judgement) {
+// Another line that says the same is evidence of the finding that is there; combine beside dispatch
+// adds its figures.
+void add_or_join(core::Finding finding, const std::string& of, const std::string& figures,
+                 serving::DeepEpOp op, Judgement& judgement) {
   for (core::Finding& there : judgement.findings) {
     if (there.id != finding.id || there.summary.find(of) == std::string::npos) continue;
+    if (there.summary.find(deepep_op_name(op)) == std::string::npos)
+      there.summary += fmt::format("; {} {}", deepep_op_name(op), figures);
     constexpr std::size_t kShown = 5;
-    if (there.evidence.size() < kShown) there.evidence.push_back(finding.evidence.front());
+    const core::Evidence& line = finding.evidence.front();
+    const bool is_known = std::any_of(
+        there.evidence.begin(), there.evidence.end(),
+        [&](const auto& one) { return one.source == line.source && one.line == line.line; });
+    if (!is_known && there.evidence.size() < kShown) there.evidence.push_back(line);
     return;
   }
   judgement.findings.push_back(std::move(finding));
@@ -132,7 +140,8 @@ void judge_wire(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement&
       "ib_write_bw between the same nodes, all pairs at once",
       "comm-probe topo check --net --watch 60s   (port_xmit_wait, one NIC busy alone)",
       "NVSHMEM_HCA_LIST, NVSHMEM_ENABLE_NIC_PE_MAPPING=1: does each rank have its NIC?"};
-  add_or_join(std::move(finding), " on " + nodes_text(judged) + ":", judgement);
+  add_or_join(std::move(finding), " on " + nodes_text(judged) + ":",
+              fmt::format("{} on the wire", format_bandwidth(*judged.wire)), rate.op, judgement);
 }
 
 // Nothing can be said against a line whose nodes are not known, but that even all bytes over the
@@ -160,7 +169,10 @@ void judge_fixed_cost(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judg
   finding.next = {"grep -i ibgda the log: does it fall back to the CPU?",
                   "cat /proc/driver/nvidia/params   (PeerMappingOverride, EnableStreamMemOPs)",
                   "NVSHMEM_ENABLE_NIC_PE_MAPPING=1 with all ranks on one NIC"};
-  add_or_join(std::move(finding), "low-latency", judgement);
+  add_or_join(std::move(finding), "low-latency",
+              fmt::format("{}, {} of it beyond its bytes", format_duration(*rate.time),
+                          format_duration(fixed)),
+              rate.op, judgement);
 }
 
 // More on the wire than the NIC carries, or bytes that take longer than the kernel: the number of
@@ -184,7 +196,10 @@ void judge_stalls(const DeepEpRate& rate, Judgement& judgement) {
       rate.place);
   finding.next = {"comm-probe topo check --net --watch 60s   (pauses, retransmissions)",
                   "leave the first iterations out"};
-  add_or_join(std::move(finding), "stalls", judgement);
+  add_or_join(std::move(finding), "stalls",
+              fmt::format("{} in the mean, {} at best", format_duration(*rate.time),
+                          format_duration(*rate.fastest)),
+              rate.op, judgement);
 }
 
 void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {

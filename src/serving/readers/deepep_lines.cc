@@ -34,13 +34,13 @@ std::optional<double> number_behind(std::string_view text, std::string_view mark
   return number_at(text.substr(at + mark.size()));
 }
 
-// The number that ends right before `unit`: "43.24" of "43.24 GB/s (RDMA)".
+// The number that ends right before `unit`: "43.24" of "43.24 GB/s (RDMA)"; its sign is part of it.
 std::optional<double> number_before(std::string_view text, std::string_view unit) {
   const std::size_t at = text.find(unit);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view front = text.substr(0, at);
   while (front.ends_with(' ')) front.remove_suffix(1);
-  const std::size_t begin = front.find_last_not_of("0123456789.");
+  const std::size_t begin = front.find_last_not_of("-0123456789.");
   front.remove_prefix(begin == std::string_view::npos ? 0 : begin + 1);
   return number_at(front);
 }
@@ -50,7 +50,7 @@ std::optional<Bandwidth> bandwidth(std::optional<double> GBps) {
   return Bandwidth::from_GBps(*GBps);
 }
 std::optional<Duration> duration(std::optional<double> us) {
-  if (!us || !(*us >= 0 && *us <= kMostUs)) return std::nullopt;
+  if (!us || !(*us > 0 && *us <= kMostUs)) return std::nullopt;  // nothing takes no time
   return Duration::from_us(*us);
 }
 std::optional<int> rank_behind(std::string_view text, std::string_view mark) {

@@ -116,6 +116,22 @@ TEST(DeepEpJudgement, TheRankWithoutALineIsLookedFor) {
 }
 
 // Issue 148: 84 ms in the mean, 0.9 at best.
+// One line that has both: one finding, the figures of both, the line once.
+TEST(DeepEpJudgement, CombineBesideDispatchKeepsItsFigures) {
+  DeepEpFacts facts = kNdr;
+  facts.nodes = 8;
+  const auto judged = judge(
+      "[rank 0] Dispatch bandwidth: 18.96 GB/s, avg_t=400.00 us | Combine bandwidth: 20.97 GB/s, "
+      "avg_t=700.00 us\n",
+      facts);
+  ASSERT_EQ(judged->result.judgement.findings.size(), 1u);
+  const core::Finding& finding = judged->result.judgement.findings[0];
+  EXPECT_EQ(finding.id, "moe.low-latency-slow");
+  EXPECT_NE(finding.summary.find("dispatch takes 400 us"), std::string::npos) << finding.summary;
+  EXPECT_NE(finding.summary.find("combine 700 us"), std::string::npos) << finding.summary;
+  EXPECT_EQ(finding.evidence.size(), 1u);
+}
+
 TEST(DeepEpJudgement, StallsAreNoBandwidth) {
   const auto judged = judge(
       "[rank 2] Dispatch + combine bandwidth: 0.26 GB/s, avg_t=83610.61 us, min_t=924.03 us, "

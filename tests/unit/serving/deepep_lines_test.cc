@@ -83,6 +83,20 @@ TEST(DeepEpLines, TimeOutsAndFallbacks) {
   EXPECT_EQ(lines.fallbacks.size(), 1u);
 }
 
+TEST(DeepEpLines, ASignIsPartOfANumberAndNothingTakesNoTime) {
+  const DeepEpLines lines = read(
+      "[tuning] Best dispatch (FP8): SMs 24, NVL chunk 20, RDMA chunk 16: -5 GB/s (RDMA), 141.14 "
+      "GB/s (NVL)\n"
+      "[rank 0] Dispatch bandwidth: 43.85 GB/s, avg_t=0 us | Combine bandwidth: 46.75 GB/s, "
+      "avg_t=314.00 us\n");
+  for (const DeepEpRate& rate : lines.rates) {
+    if (rate.kernel == DeepEpKernel::kNormal)
+      EXPECT_FALSE(rate.rdma) << rate.place.text;
+    else
+      EXPECT_EQ(rate.time.has_value(), rate.op == DeepEpOp::kCombine) << rate.place.text;
+  }
+}
+
 TEST(DeepEpLines, DamagedNumbersAreNoRates) {
   const DeepEpLines lines = read(
       "[tuning] Best combine: SMs 24: GB/s (RDMA), nan GB/s (NVL)\n"
