@@ -157,6 +157,20 @@ std::string late_text(const TraceMoe& moe) {
   return "";
 }
 
+// Whose ranks they are decides how many nodes the tokens go to.
+std::string group_text(const TraceMoe& moe, const MoeGiven& given) {
+  if (moe.group.name.empty()) return "";
+  const bool is_given = given.nodes && given.ranks_per_node;
+  if (moe.group.basis == core::Basis::kAssumed && !is_given)
+    return fmt::format(
+        " {} are taken as one expert group: {}; --moe nodes=N,gpus-per-node=G says "
+        "otherwise.",
+        "A" + moe.group.value.substr(1), moe.group.source);
+  if (is_given) return "";
+  return fmt::format(" Expert group: {} ({}: {}).", moe.group.value, basis_name(moe.group.basis),
+                     moe.group.source);
+}
+
 std::string note_of(const TraceMoe& moe, const MoeGiven& given) {
   if (!moe.refused.empty()) return "No ledger: " + moe.refused + "." + late_text(moe);
   if (!moe.missing.empty())
@@ -179,7 +193,7 @@ std::string note_of(const TraceMoe& moe, const MoeGiven& given) {
     note += " Links: " + links + ".";
   else
     note += " --machine NAME, or --moe nic=400Gb/s,nvlink=450GB/s, adds the ledger.";
-  return note + late_text(moe);
+  return note + group_text(moe, given) + late_text(moe);
 }
 
 Json maybe(const std::optional<core::Bandwidth>& rate) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "diagnose/deepep.h"
 #include "model/moe/issue.h"
+#include "torch/expert_group.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -29,6 +31,7 @@ class LayerFacts {
   LayerFacts(const torch::AcrossRanks& across, const MoeGiven& given,
              const std::vector<MoeUse>& uses)
       : given_(given), world_(across.job.world) {
+    take_group(*across.traces.front());
     for (const MoeUse& use : uses) {
       if (use.facts.hidden && !hidden_) hidden_ = said_by(use, *use.facts.hidden);
       if (use.facts.nodes && !nodes_) nodes_ = said_by(use, *use.facts.nodes);
@@ -48,6 +51,7 @@ class LayerFacts {
 
   std::vector<MoeFact> facts = {};
   std::vector<std::string> missing = {};
+  MoeFact group = {};
 
  private:
   static core::Sourced<int> said_by(const MoeUse& use, int value) {
@@ -63,10 +67,49 @@ class LayerFacts {
     if (given_.ranks_per_node) return {*given_.ranks_per_node, Basis::kAssumed, kGiven};
     if (inside_) return *inside_;
     const int nodes = given_.nodes ? *given_.nodes : nodes_ ? nodes_->value : 0;
-    if (nodes > 0 && world_ > 0 && world_ % nodes == 0)
-      return {world_ / nodes, Basis::kComputed, "ranks of the job over its nodes"};
+    if (nodes > 0 && ranks_ > 0 && ranks_ % nodes == 0)
+      return {ranks_ / nodes, Basis::kComputed, whose_ranks() + " over its nodes"};
+    return on_a_node(machine_ranks());
+  }
+
+  core::Sourced<int> machine_ranks() const {
     if (given_.machine_ranks) return *given_.machine_ranks;
     return {kUsualRanksPerNode, Basis::kAssumed, "usual"};
+  }
+
+  // Of the group: every eighth rank of a job is alone on its node of eight GPUs.
+  core::Sourced<int> on_a_node(const core::Sourced<int>& gpus) const {
+    if (members_.empty()) return gpus;
+    std::set<int> hosts;
+    for (const int rank : members_) hosts.insert(rank / gpus.value);
+    const int nodes = static_cast<int>(hosts.size());
+    if (ranks_ % nodes != 0 || ranks_ / nodes == gpus.value) return gpus;
+    return {ranks_ / nodes, Basis::kComputed,
+            fmt::format("the ranks of the group over the nodes of {} GPUs ({}: {}) that they are "
+                        "on, numbered node by node",
+                        gpus.value, basis_name(gpus.basis), gpus.source)};
+  }
+
+  std::string whose_ranks() const {
+    return has_group_ ? "ranks of the expert group" : "ranks of the job, all in one expert group,";
+  }
+
+  // The group that the trace names as that of the experts; else all ranks of the job.
+  void take_group(const torch::Trace& trace) {
+    const torch::ExpertGroup found = torch::expert_group_of(trace);
+    has_group_ = found.group != nullptr;
+    ranks_ = has_group_ ? static_cast<int>(found.size()) : world_;
+    if (has_group_) members_ = found.group->ranks;
+    if (ranks_ < 1) return;
+    if (has_group_)
+      group = {"expert group", fmt::format("{} of {} ranks", ranks_, std::max(world_, ranks_)),
+               Basis::kRead,
+               fmt::format("process group '{}' of {}", found.group->description, trace.file)};
+    else
+      group = {"expert group", fmt::format("all {} ranks", ranks_), Basis::kAssumed,
+               found.is_open ? "the trace has several groups of experts, of unlike sizes"
+                             : "no process group of the trace is described as that of the experts"};
+    facts.push_back(group);
   }
 
   // Nodes and the ranks on each.
@@ -77,12 +120,24 @@ class LayerFacts {
       layer_.nodes = note("nodes", {*given_.nodes, Basis::kAssumed, kGiven});
     else if (nodes_)
       layer_.nodes = note("nodes", *nodes_);
-    else if (world_ > 0 && world_ % inside.value == 0)
-      layer_.nodes = note("nodes", {world_ / inside.value, Basis::kComputed,
-                                    "ranks of the job, all in one expert group, over those of a "
-                                    "node"});
+    else if (has_group_ && ranks_ <= inside.value)
+      layer_.nodes = note_inside(inside);
+    else if (ranks_ > 0 && ranks_ % inside.value == 0)
+      layer_.nodes = note("nodes", {ranks_ / inside.value, Basis::kComputed,
+                                    whose_ranks() + " over those of a node"});
     else
       missing.emplace_back("nodes=N");
+  }
+
+  // A group that fits into a node is on one.
+  int note_inside(const core::Sourced<int>& inside) {
+    if (ranks_ < inside.value) {
+      layer_.ranks_per_node = ranks_;
+      facts.back().value = std::to_string(ranks_);
+      facts.back().source = whose_ranks() + " on one node";
+      facts.back().basis = Basis::kComputed;
+    }
+    return note("nodes", {1, Basis::kComputed, whose_ranks() + " over those of a node"});
   }
 
   // What a token is, and how many there are.
@@ -127,6 +182,9 @@ class LayerFacts {
 
   const MoeGiven& given_;
   int world_ = 0;
+  int ranks_ = 0;  // of the expert group
+  bool has_group_ = false;
+  std::vector<int> members_ = {};  // of it, where they are known
   std::optional<core::Sourced<int>> hidden_ = {};
   std::optional<core::Sourced<int>> nodes_ = {};
   std::optional<core::Sourced<int>> inside_ = {};
@@ -259,6 +317,7 @@ TraceMoe judge_trace_moe(const torch::AcrossRanks& across, const MoeGiven& given
     if (layer && moe.rows.back().unpriced.empty()) price(*layer, given, moe.rows.back());
   }
   moe.facts = std::move(facts.facts);
+  moe.group = std::move(facts.group);
   moe.missing = std::move(facts.missing);
   if (layer) judge(given, layer->nodes, across.traces.front()->file, moe);
   return moe;

@@ -63,6 +63,7 @@ struct MoeCompared {
 
 struct TraceMoe {
   std::vector<MoeFact> facts = {};
+  MoeFact group = {};                     // whose ranks exchange tokens; no name: not known
   std::vector<std::string> missing = {};  // what --moe would have to say
   std::string refused = {};               // why this can be no layer; empty: it can
   std::vector<MoeCompared> rows = {};     // empty: no such kernels

@@ -1,8 +1,9 @@
 #include "torch/by_design.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "torch/expert_group.h"
 
 namespace comm_probe::torch {
 namespace {
@@ -15,20 +16,11 @@ constexpr std::string_view kDesignWords[] = {"tp", "sp",     "cp",      "tensor"
 
 // "mesh_tp" has the word "tp", "default_pg" has none.
 bool says_by_design(std::string_view description) {
-  std::string word;
-  const auto is_one = [&word] {
+  const auto words = description_words(description);
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return std::find(std::begin(kDesignWords), std::end(kDesignWords), word) !=
            std::end(kDesignWords);
-  };
-  for (const char letter : description) {
-    if (std::isalpha(static_cast<unsigned char>(letter)) != 0) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-      continue;
-    }
-    if (is_one()) return true;
-    word.clear();
-  }
-  return is_one();
+  });
 }
 
 }  // namespace

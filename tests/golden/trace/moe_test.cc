@@ -3,7 +3,9 @@
 // rounded down), kernel names those of public profiles.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "run_binary.h"
@@ -37,11 +39,19 @@ class RankTrace {
       run(kCombine, combine);
     }
   }
+  // As PyTorch lists the process groups of a rank.
+  void group(const std::string& description, const std::vector<int>& ranks) {
+    groups_.push_back({{"pg_name", std::to_string(groups_.size())},
+                       {"pg_desc", description},
+                       {"backend_config", "cuda:nccl"},
+                       {"pg_size", ranks.size()},
+                       {"ranks", ranks}});
+  }
   std::string write() const {
     std::string path = testing::TempDir() + "/moe_rank" + std::to_string(rank_) + ".json";
-    std::ofstream(path) << json{
-        {"distributedInfo", {{"backend", "nccl"}, {"rank", rank_}, {"world_size", world_}}},
-        {"traceEvents", events_}};
+    json info = {{"backend", "nccl"}, {"rank", rank_}, {"world_size", world_}};
+    if (!groups_.empty()) info["pg_config"] = groups_;
+    std::ofstream(path) << json{{"distributedInfo", info}, {"traceEvents", events_}};
     return path;
   }
 
@@ -50,6 +60,7 @@ class RankTrace {
   int world_;
   double at_ = 1000;
   json events_ = json::array();
+  json groups_ = json::array();
 };
 
 json document_of(const std::vector<std::string>& paths, const std::vector<std::string>& more) {
@@ -99,6 +110,78 @@ TEST(TraceMoe, PublishedDecodeBesideTheLedger) {
   EXPECT_EQ(facts["nodes"]["value"], "8");
   EXPECT_EQ(facts["gpus-per-node"]["basis"], "catalog");
   EXPECT_EQ(facts["tokens"]["source"], "given on the command line");
+}
+
+std::vector<int> every(int step, int count) {
+  std::vector<int> ranks;
+  for (int i = 0; i < count; ++i) ranks.push_back(i * step);
+  return ranks;
+}
+
+std::map<std::string, json> facts_of(const json& document) {
+  std::map<std::string, json> facts;
+  for (const json& fact : document["result"]["moe"]["facts"]) facts[fact["name"]] = fact;
+  return facts;
+}
+
+// EP16 of a job of 64: two nodes of 8, so half of 1024 x 7408 B leave the node: 75.86 us, and 45.
+TEST(TraceMoe, TheExpertGroupIsThatOfTheTrace) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 118, 195);
+  trace.group("default_pg", every(1, 64));
+  trace.group("EXPERT_DATA_PARALLEL_GROUP", every(16, 4));
+  trace.group("EXPERT_MODEL_PARALLEL_GROUP", every(1, 16));
+  const std::string path = trace.write();
+  const json document = document_of({path}, kDecode);
+  auto facts = facts_of(document);
+  EXPECT_EQ(facts["expert group"]["value"], "16 of 64 ranks");
+  EXPECT_EQ(facts["expert group"]["basis"], "read");
+  EXPECT_EQ(facts["nodes"]["value"], "2");
+  EXPECT_EQ(facts["gpus-per-node"]["value"], "8");
+  EXPECT_NEAR(operation(document, "dispatch")["predicted_us"], 1024 * 7408 / 2 / 50e3 + 45, 0.1);
+  std::vector<std::string> words = {"trace", path};
+  words.insert(words.end(), kDecode.begin(), kDecode.end());
+  const BinaryRun text = run_binary(words);
+  EXPECT_NE(text.out.find("Expert group: 16 of 64"), std::string::npos) << text;
+}
+
+// Every eighth rank of a job is alone on its node: 7/8 leave it, and none stays on NVLink.
+TEST(TraceMoe, AnExpertGroupAcrossNodesHasOneRankOnEach) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 173, 314);
+  trace.group("mesh_ep", every(8, 8));
+  auto facts = facts_of(document_of({trace.write()}, kDecode));
+  EXPECT_EQ(facts["nodes"]["value"], "8");
+  EXPECT_EQ(facts["gpus-per-node"]["value"], "1");
+  RankTrace inside(0, 64);
+  inside.layers(10, 77, 114);
+  inside.group("mesh_ep", every(1, 4));
+  facts = facts_of(document_of({inside.write()}, kDecode));
+  EXPECT_EQ(facts["nodes"]["value"], "1");
+  EXPECT_EQ(facts["gpus-per-node"]["value"], "4");
+}
+
+// Where no group is described so, or two of unlike sizes are, all ranks count, and that is said.
+TEST(TraceMoe, WithoutAnExpertGroupAllRanksCountAndThatIsSaid) {
+  RankTrace none(0, 64);
+  none.layers(10, 173, 314);
+  none.group("default_pg", every(1, 64));
+  RankTrace open(0, 64);
+  open.layers(10, 173, 314);
+  open.group("EXPERT_MODEL_PARALLEL_GROUP", every(2, 16));
+  open.group("EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP", every(1, 32));
+  for (const RankTrace* trace : {&none, &open}) {
+    std::vector<std::string> words = {"trace", trace->write()};
+    words.insert(words.end(), kDecode.begin(), kDecode.end());
+    const BinaryRun text = run_binary(words);
+    std::string whole = text.out;
+    std::replace(whole.begin(), whole.end(), '\n', ' ');
+    EXPECT_NE(whole.find("All 64 ranks are taken as one expert group"), std::string::npos) << text;
+    words.push_back("--json");
+    auto facts = facts_of(json::parse(run_binary(words).out, nullptr, false));
+    EXPECT_EQ(facts["nodes"]["value"], "8");
+    EXPECT_EQ(facts["expert group"]["basis"], "assumed");
+  }
 }
 
 // The same kernels in a trace that nobody says more about: their times, and what is missing.
