@@ -6,6 +6,7 @@
 
 #include "cli/decimal_bytes.h"
 #include "cli/interrupt.h"
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/bench_routed.h"
 #include "measure/routed/predict.h"
@@ -25,6 +26,7 @@ using measure::RoutedRun;
 using Align = core::Column::Align;
 
 constexpr std::int64_t kUsualTokens = 128;
+const core::Duration kLongEnough = core::Duration::from_seconds(20);
 
 model::MoeFormat format_of(const std::string& name) {
   return name == "fp8" ? model::MoeFormat::kFp8 : model::MoeFormat::kBf16;
@@ -41,6 +43,8 @@ std::string senders_text() {
 
 Json phase_json(const RoutedPhase& phase) {
   return {{"predicted_us", json_number(phase.predicted.in_us())},
+          {"predicted_least_us", json_number(phase.predicted_least.in_us())},
+          {"predicted_most_us", json_number(phase.predicted_most.in_us())},
           {"time_us", json_number(phase.time.in_us())},
           {"fastest_us", json_number(phase.fastest.in_us())},
           {"slowest_us", json_number(phase.slowest.in_us())},
@@ -54,7 +58,7 @@ Json row_json(const RoutedRow& row) {
           {"combine", phase_json(row.combine)},
           {"predicted_us", json_number(row.predicted().in_us())},
           {"time_us", json_number(row.time().in_us())},
-          {"picks_returned", row.check.picks},
+          {"picks_returned", row.check.picks},  // of all repetitions
           {"picks_missing", row.check.missing},
           {"tokens_twice", row.check.twice},
           {"wrong", row.check.wrong}};
@@ -74,6 +78,7 @@ Json result_json(const RoutedRequest& request, const RoutedPlan& plan, const Rou
           {"topk", layer.topk},
           {"experts", layer.experts},
           {"hidden", layer.hidden},
+          {"repetitions", plan.blocks},
           {"empty", row_json(run.empty)},
           {"even", row_json(run.even)},
           {"rows", rows}};
@@ -112,15 +117,24 @@ core::Table rows_table(const RoutedRun& run) {
   return table;
 }
 
-std::string cost_text(const measure::RoutedCost& cost) {
-  const auto text = [](const measure::StageCost& stage) {
-    return fmt::format("{} + {} per MB", format_duration(core::Duration::from_seconds(stage.alpha)),
-                       format_duration(core::Duration::from_seconds(stage.per_byte * 1e6)));
+std::string cost_text(const measure::RoutedCosts& costs) {
+  const auto range = [](double least, double median, double most, double factor) {
+    const auto text = [factor](double seconds) {
+      return format_duration(core::Duration::from_seconds(seconds * factor));
+    };
+    return fmt::format("{} ({} to {})", text(median), text(std::min(least, median)),
+                       text(std::max(most, median)));
+  };
+  const auto text = [&](measure::StageCost measure::RoutedCost::*phase) {
+    const auto &least = costs.least.*phase, &median = costs.median.*phase,
+               &most = costs.most.*phase;
+    return range(least.alpha, median.alpha, most.alpha, 1) + " + " +
+           range(least.per_byte, median.per_byte, most.per_byte, 1e6) + " per MB";
   };
   return fmt::format(
       "dispatch {}, combine {} of all ranks (measured: nothing to send; an even "
-      "routing, flat, no limit)",
-      text(cost.dispatch), text(cost.combine));
+      "routing, flat, no limit; in brackets its fastest and slowest samples)",
+      text(&measure::RoutedCost::dispatch), text(&measure::RoutedCost::combine));
 }
 
 core::KeyValues circumstances(const RoutedRequest& request, const RoutedPlan& plan,
@@ -149,14 +163,15 @@ core::KeyValues circumstances(const RoutedRequest& request, const RoutedPlan& pl
   for (const RoutedRow& row : run.rows)
     pairs.rows.emplace_back(
         row.scheme == model::MoeScheme::kFlat ? "checked" : "",
-        fmt::format("{}: {} picks came back once with the right sum, {} missing, {} twice, {} "
-                    "values wrong",
-                    scheme_name(row.scheme), row.check.picks, row.check.missing, row.check.twice,
+        fmt::format("{}: {} picks came back once with the right sum in {} repetition{} together, "
+                    "{} missing, {} twice, {} values wrong",
+                    scheme_name(row.scheme), row.check.picks, plan.blocks,
+                    plan.blocks == 1 ? "" : "s", row.check.missing, row.check.twice,
                     row.check.wrong));
   if (run.moves_only)
     pairs.rows.emplace_back("timed", "the exchanges alone; packing and adding up is on the host");
   if (run.even.dispatch.all.count() > 0)
-    pairs.rows.emplace_back("a stage", cost_text(measure::routed_cost(run.empty, run.even)));
+    pairs.rows.emplace_back("a stage", cost_text(measure::routed_costs(run.empty, run.even)));
   return pairs;
 }
 
@@ -169,6 +184,10 @@ core::Document document_of(const RoutedRequest& request, const RoutedPlan& plan,
   document.findings = judgement.findings;
   document.verdict = judgement.verdict;
   document.caveats = run.context.caveats;
+  document.caveats.insert(document.caveats.end(), request.chosen().caveats.begin(),
+                          request.chosen().caveats.end());
+  document.caveats.insert(document.caveats.end(), request.caveats().begin(),
+                          request.caveats().end());
   document.body = {circumstances(request, plan, run), core::Heading{"Predicted beside measured"},
                    rows_table(run)};
   return document;
@@ -229,8 +248,22 @@ core::Result<RoutedPlan> RoutedRequest::plan(const measure::Plan& plan) {
       static_cast<std::size_t>(model::copy_bytes(layer_.hidden, layer_.combine).whole())};
   routed.nic = nic_;
   routed.patience = plan.patience;
-  if (plan.iterations > 0) routed.blocks = plan.iterations;
+  if (plan.iterations > 0)
+    routed.blocks = plan.iterations;
+  else
+    take_fewer(routed);
   return routed;
+}
+
+void RoutedRequest::take_fewer(RoutedPlan& plan) {
+  const int usual = plan.blocks;
+  measure::fit_repetitions(kLongEnough, plan);
+  if (plan.blocks == usual) return;
+  caveats_.push_back(core::make_caveat(
+      "bench.fewer-repetitions",
+      fmt::format("{} of {} repetitions: with this --nic one takes {} and more",
+                  usual - plan.blocks, usual, format_duration(measure::limited_time(plan))),
+      "the spread of the times is not known as well; -n sets how many are taken", false));
 }
 
 int bench_routed(const Shell& shell, RoutedRequest& request, const measure::Engine& engine,
@@ -247,11 +280,19 @@ int bench_routed(const Shell& shell, RoutedRequest& request, const measure::Engi
     return shell.fail(*missing);
   }
   const InterruptNotice notice("bench");
-  auto run =
-      engine.run_routed(*routed, [&shell](const std::string& what) { shell.progress(what); });
+  const core::Duration least = measure::limited_time(*routed) * (routed->warmup + routed->blocks);
+  auto run = engine.run_routed(*routed, [&](const std::string& what) {
+    shell.progress(least > core::Duration::from_seconds(1)
+                       ? fmt::format("{}: {} and more", what, format_duration(least))
+                       : what);
+  });
   shell.end_progress();
   if (!run) return shell.fail(run.error());
-  if (run->interrupted_by != 0) return end_interrupted("bench", run->interrupted_by);
+  if (run->interrupted_by != 0) {
+    // what was measured by then is worth a look
+    if (!run->rows.empty()) shell.finish(document_of(request, *routed, *run));
+    return end_interrupted("bench", run->interrupted_by);
+  }
   if (!run->context.speaks) return 0;
   return shell.finish(document_of(request, *routed, *run));
 }

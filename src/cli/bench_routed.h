@@ -15,8 +15,10 @@ class RoutedRequest {
   core::Result<measure::RoutedPlan> plan(const measure::Plan& plan);
   const model::MoeLayer& layer() const { return layer_; }
   const ChosenRouting& chosen() const { return chosen_; }
+  const std::vector<core::Caveat>& caveats() const { return caveats_; }
 
  private:
+  void take_fewer(measure::RoutedPlan& plan);
   RoutingOption routing_ = {};
   ChosenRouting chosen_ = {};
   model::MoeLayer layer_ = {.hidden = 7168, .topk = 8, .tokens = 0};
@@ -24,6 +26,7 @@ class RoutedRequest {
   std::string dispatch_ = "fp8";
   std::string combine_ = "bf16";
   core::Bandwidth nic_ = {};
+  std::vector<core::Caveat> caveats_ = {};
 };
 
 int bench_routed(const Shell& shell, RoutedRequest& request, const measure::Engine& engine,

@@ -41,6 +41,7 @@ int calc_moe(const Shell& shell, MoeFlags& flags) {
   document.details = moe_details();
   if (chosen) {
     if (chosen->input) document.inputs.push_back(*chosen->input);
+    document.caveats = chosen->caveats;
     add_routing(price_routing(*question, *chosen), document);
   }
   return shell.finish(document);

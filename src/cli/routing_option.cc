@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/finding_table.h"
 #include "core/number.h"
 #include "core/units.h"
 #include "model/moe/skew.h"
@@ -23,6 +26,22 @@ core::Result<double> parse_skew(const std::string& text) {
         fmt::format("'{}' is no skew", text),
         fmt::format("expected zipf:S with S from 0 (all experts alike) to {}", model::kMostSkew));
   return *skew;
+}
+
+// Shares of a recording whose ranks had unlike numbers of tokens are not those of its ranks.
+std::vector<core::Caveat> uneven(const model::Routing& routing, std::int64_t ranks) {
+  const std::int64_t tokens = routing.tokens();
+  if (tokens % ranks == 0) return {};
+  return {core::make_caveat(
+      "calc.routing-uneven",
+      fmt::format("{} tokens do not divide over {} ranks: {} or {} are counted for each, in order",
+                  tokens, ranks, tokens / ranks, tokens / ranks + 1),
+      "where the ranks had unlike numbers, tokens are counted for the wrong one")};
+}
+
+bool picks_nothing(const model::Routing& routing) {
+  return std::all_of(routing.picks.begin(), routing.picks.end(),
+                     [](std::uint16_t pick) { return pick == model::kNoExpert; });
 }
 
 }  // namespace
@@ -59,9 +78,14 @@ core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer) const {
         fmt::format("{} holds {} tokens, {} for each of {} ranks, not {}", input->name(),
                     routing->tokens(), per_rank, layer.ranks(), layer.tokens),
         "leave --tokens out");
+  if (picks_nothing(*routing))
+    return input_error(
+        fmt::format("{}: none of its {} tokens picks an expert", input->name(), routing->tokens()),
+        "expected expert ids; -1 is a slot without one");
   layer.tokens = per_rank;
+  auto caveats = uneven(*routing, layer.ranks());
   return ChosenRouting{std::move(routing).value(), input->name(), core::Basis::kRead,
-                       core::InputRecord{file_, "moe-routing"}};
+                       core::InputRecord{file_, "moe-routing"}, std::move(caveats)};
 }
 
 core::Result<ChosenRouting> RoutingOption::draw(const model::MoeLayer& layer,
@@ -78,8 +102,10 @@ core::Result<ChosenRouting> RoutingOption::draw(const model::MoeLayer& layer,
                        "draw for fewer tokens");
   return ChosenRouting{model::draw_routing({tokens, layer.topk, layer.experts, layer.nodes,
                                             layer.group_limit, *exponent, seed_}),
-                       fmt::format("drawn: {}, seed {}", skew, seed_), core::Basis::kComputed,
-                       std::nullopt};
+                       fmt::format("drawn: {}, seed {}", skew, seed_),
+                       core::Basis::kComputed,
+                       std::nullopt,
+                       {}};
 }
 
 }  // namespace comm_probe::cli

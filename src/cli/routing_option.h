@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/document.h"
 #include "model/moe/routing.h"
@@ -16,6 +17,7 @@ struct ChosenRouting {
   std::string source = {};  // "FILE", "zipf:1.2, seed 1"
   core::Basis basis = core::Basis::kRead;
   std::optional<core::InputRecord> input = {};
+  std::vector<core::Caveat> caveats = {};  // what the file leaves open
 };
 
 class RoutingOption {

@@ -63,6 +63,9 @@ constexpr std::array kCaveats = {
                 "A size holds no whole element, or not one for every rank, and nothing was moved.",
                 "Give a -b of at least one element (times the ranks for all_gather, reduce_scatter "
                 "and all_to_all)."},
+    CaveatEntry{"bench.fewer-repetitions",
+                "A limit between nodes makes every repetition long, so fewer were taken.",
+                "Ask for more with -n, or for fewer --tokens."},
     CaveatEntry{"bench.logged",
                 "NCCL before 2.24 cannot stop to write its log: one line for every call.",
                 "For the times of small messages use a newer NCCL, or nccl-tests."},

@@ -15,6 +15,10 @@ constexpr std::array kCaveats = {
                 "some layers of the model keep a state of constant size instead of a cache that "
                 "grows (state space, linear attention)",
                 "add their bytes per request yourself: they move once with the cache"},
+    CaveatEntry{"calc.routing-uneven",
+                "the tokens of a recorded routing do not divide over the ranks, so equal shares "
+                "stand in for those that each rank had",
+                "record as many tokens on every rank (fill up with slots of -1)"},
     CaveatEntry{"calc.one-alpha",
                 "one alpha was typed, and LL or LL128 is priced with it; these protocols exist "
                 "because a step of theirs costs less",

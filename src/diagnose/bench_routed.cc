@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -29,6 +30,21 @@ std::string faster(core::Duration flat, core::Duration dedup) {
   const double larger = std::max(flat.in_us(), dedup.in_us());
   if (std::abs(flat.in_us() - dedup.in_us()) <= kSameTime * larger) return "neither";
   return flat < dedup ? "flat" : "dedup";
+}
+
+// The order that holds with the fastest and the slowest samples of the calibration too; else
+// nothing: other work on the cores moved it.
+std::optional<std::string> steady_order(const RoutedRow& flat, const RoutedRow& dedup) {
+  const std::string order = faster(flat.predicted(), dedup.predicted());
+  if (order != faster(flat.predicted_least(), dedup.predicted_least()) ||
+      order != faster(flat.predicted_most(), dedup.predicted_most()))
+    return std::nullopt;
+  return order;
+}
+
+// No sample of one was among those of the other.
+bool are_apart(const RoutedRow& flat, const RoutedRow& dedup) {
+  return flat.slowest() < dedup.fastest() || dedup.slowest() < flat.fastest();
 }
 
 core::Finding order_finding(const RoutedRow& flat, const RoutedRow& dedup,
@@ -64,14 +80,18 @@ BenchJudgement judge_routed(const RoutedRun& run) {
   }
   if (run.rows.size() < 2) return judgement;
   const RoutedRow &flat = run.rows[0], &dedup = run.rows[1];
-  const std::string predicted = faster(flat.predicted(), dedup.predicted());
+  const auto predicted = steady_order(flat, dedup);
   const std::string measured = faster(flat.time(), dedup.time());
   judgement.verdict = times_text(flat, dedup);
-  if (predicted == measured)
+  if (!predicted)
+    judgement.verdict +=
+        "; the calibration's own samples are too far apart to predict which is faster";
+  else if (*predicted == measured)
     judgement.verdict += fmt::format(": {} is faster, as predicted", measured);
   // without a limit both are what the cores make of it: no ledger to be held to
-  else if (run.is_limited && predicted != "neither" && measured != "neither")
-    judgement.findings.push_back(order_finding(flat, dedup, predicted, measured));
+  else if (run.is_limited && *predicted != "neither" && measured != "neither" &&
+           are_apart(flat, dedup))
+    judgement.findings.push_back(order_finding(flat, dedup, *predicted, measured));
   return judgement;
 }
 

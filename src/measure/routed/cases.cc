@@ -131,15 +131,15 @@ std::vector<std::vector<RankRouted>> noted_cases(const RoutedPlan& plan,
 
 void take_rows(const RoutedPlan& plan, const RoutedCases& cases,
                const std::vector<std::vector<RankRouted>>& by_case, RoutedRun& run) {
-  RoutedCost cost;
+  RoutedCosts costs;
   for (std::size_t at = 0; at < by_case.size(); ++at) {
     RoutedRow row = row_of(cases[at].stages, slowest_of(by_case[at]), sum_of(by_case[at]));
     const bool limited = cases[at].limit == NicLimit::kAsPlanned;
-    predict(cases[at].stages, plan.shape, limited ? plan.nic : core::Bandwidth(), cost, row);
+    predict(cases[at].stages, plan.shape, limited ? plan.nic : core::Bandwidth(), costs, row);
     if (at == 0)
       run.empty = row;
     else if (at == 1)
-      run.even = row, cost = routed_cost(run.empty, run.even);
+      run.even = row, costs = routed_costs(run.empty, run.even);
     else
       run.rows.push_back(std::move(row));
   }

@@ -23,11 +23,24 @@ struct RoutedCost {
   StageCost dispatch = {};
   StageCost combine = {};
 };
-RoutedCost routed_cost(const RoutedRow& empty, const RoutedRow& even);
+// Of the medians, and as far as the samples went to both sides: other work on the cores moves all
+// that is predicted from them.
+struct RoutedCosts {
+  RoutedCost median = {};
+  RoutedCost least = {};
+  RoutedCost most = {};
+};
+RoutedCosts routed_costs(const RoutedRow& empty, const RoutedRow& even);
 
 // Fills bytes and predicted times of the row.
 void predict(const RoutedStages& stages, const RoutedShape& shape, core::Bandwidth nic,
-             const RoutedCost& cost, RoutedRow& row);
+             const RoutedCosts& costs, RoutedRow& row);
+
+// What the limit alone makes of one repetition, flat and with dedup: it takes at least that long.
+core::Duration limited_time(const RoutedPlan& plan);
+// A slow limit makes a repetition long, and no more exact by repeating it: takes as many off as do
+// not fit into `time`, down to one without a warm-up.
+void fit_repetitions(core::Duration time, RoutedPlan& plan);
 
 // The samples of all ranks of one case, the slowest rank of every block.
 struct RoutedSamples {

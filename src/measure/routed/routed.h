@@ -50,8 +50,10 @@ struct RoutedPhase {
   core::Duration fastest = {};
   core::Duration slowest = {};
   core::Duration predicted = {};
-  core::Bytes most_nic = {};  // of the fullest rank, in one direction
-  core::Bytes all = {};       // of all ranks, over every stage
+  core::Duration predicted_least = {};  // with the fastest samples of the calibration
+  core::Duration predicted_most = {};   // with the slowest
+  core::Bytes most_nic = {};            // of the fullest rank, in one direction
+  core::Bytes all = {};                 // of all ranks, over every stage
 };
 struct RoutedRow {
   model::MoeScheme scheme = model::MoeScheme::kFlat;
@@ -60,6 +62,12 @@ struct RoutedRow {
   RoutedCheck check = {};
   core::Duration time() const { return dispatch.time + combine.time; }
   core::Duration predicted() const { return dispatch.predicted + combine.predicted; }
+  core::Duration predicted_least() const {
+    return dispatch.predicted_least + combine.predicted_least;
+  }
+  core::Duration predicted_most() const { return dispatch.predicted_most + combine.predicted_most; }
+  core::Duration fastest() const { return dispatch.fastest + combine.fastest; }
+  core::Duration slowest() const { return dispatch.slowest + combine.slowest; }
 };
 struct RoutedRun {
   Context context = {};

@@ -34,9 +34,10 @@ Error RoutingPicks::twice(int slot, std::uint16_t expert) {
 
 core::Result<bool> RoutingPicks::take_largest() {
   for (std::size_t i = 0; i < values_.size(); ++i)
-    if (std::isnan(values_[i])) {
+    if (std::isnan(values_[i]) || values_[i] == INFINITY) {  // -inf masks an expert
       refused_at_ = static_cast<int>(i);
-      return input_error(fmt::format("token {} has a logit that is no number", tokens()));
+      return input_error(fmt::format("token {} has a logit that is {}", tokens(),
+                                     std::isnan(values_[i]) ? "no number" : "infinite"));
     }
   std::iota(order_.begin(), order_.end(), std::uint16_t{0});
   const auto end = order_.begin() + shape_.topk;

@@ -1,6 +1,8 @@
 // `calc moe` as a user sees it: JSON fields, text, bad usage.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "run_binary.h"
@@ -55,6 +57,75 @@ TEST(CalcMoe, DecodeOverAMachineOfTheCatalog) {
   EXPECT_EQ(result["messages"]["per_rank"], 1024);
   EXPECT_EQ(result["messages"]["remote"], 896);
   EXPECT_NEAR(result["messages"]["posters"][0]["time_us"][0], 298.7, 0.05);
+}
+
+// The fixed cost was seen on 2 to 8 nodes: beyond, that is said. A backend without a ledger is
+// named.
+TEST(CalcMoe, ConstantsSayWhereTheyWereSeen) {
+  const auto on = [](const char* nodes) {
+    std::string text =
+        test::run_binary({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", nodes,
+                          "--machine", "dgx-h100", "--tokens", "128"})
+            .out;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  };
+  EXPECT_EQ(on("8").find("seen on 2 to 8 nodes"), std::string::npos);
+  EXPECT_NE(on("32").find("seen on 2 to 8 nodes"), std::string::npos) << on("32");
+  EXPECT_NE(on("8").find("mori"), std::string::npos);
+}
+
+// A recording that does not divide over the ranks says so; one without any pick is none.
+TEST(CalcMoe, RoutingsThatCannotBeShared) {
+  const std::string folder = testing::TempDir();
+  const std::vector<std::string> base = {
+      "calc",    "moe",   "--hidden",        "256",   "--topk",    "2",
+      "--nodes", "2",     "--gpus-per-node", "2",     "--experts", "4",
+      "--nic",   "1GB/s", "--nvlink",        "9GB/s", "--routing"};
+  std::ofstream(folder + "five.csv") << "0,1\n2,3\n0,2\n1,3\n0,3\n";
+  const auto uneven = test::run_binary(with(base, {folder + "five.csv", "--json"}));
+  EXPECT_EQ(uneven.status, 5) << uneven;
+  const json caveat = json::parse(uneven.out, nullptr, false)["caveats"][0];
+  EXPECT_EQ(caveat["id"], "calc.routing-uneven");
+  EXPECT_NE(
+      caveat["missing"].get<std::string>().find("5 tokens do not divide over 4 ranks: 1 or 2"),
+      std::string::npos)
+      << caveat;
+  std::ofstream(folder + "none.csv") << "-1,-1\n-1,-1\n-1,-1\n-1,-1\n";
+  const auto none = test::run_binary(with(base, {folder + "none.csv"}));
+  EXPECT_EQ(none.status, 2) << none;
+  EXPECT_NE(none.err.find("none of its 4 tokens picks an expert"), std::string::npos) << none;
+  std::ofstream(folder + "four.csv") << "0,1\n2,3\n0,2\n1,3\n";
+  EXPECT_EQ(test::run_binary(with(base, {folder + "four.csv"})).status, 0);
+}
+
+// Four GPUs share a host of a GB200 NVL72, 72 an NVLink domain (its product page: 18 trays): both
+// commands say which of the two they count, and DeepEP V1's groups of 8 (its config.hpp) have no
+// price over more.
+TEST(CalcMoe, ANodeMayBeAnNvlinkDomainOfManyHosts) {
+  const std::vector<std::string> rack = {
+      "calc", "moe",       "--hidden",         "7168",     "--topk", "8", "--nodes",
+      "2",    "--machine", "gb200-nvl72-tray", "--tokens", "4096"};
+  const json domains = result_of(rack);
+  EXPECT_EQ(domains["layer"]["gpus_per_node"], 72);
+  EXPECT_EQ(domains["layer"]["node"], "nvlink-domain");
+  EXPECT_EQ(domains["layer"]["gpus_per_host"], 4);
+  for (const json& stack : domains["vllm"])
+    EXPECT_EQ(stack.contains("time_us"),
+              stack["name"] != "deepep_high_throughput" && stack.contains("pattern"))
+        << stack;
+  const json hosts = result_of(with(rack, {"--gpus-per-node", "4"}));
+  EXPECT_EQ(hosts["layer"]["node"], "host");
+  EXPECT_TRUE(hosts["vllm"][1].contains("time_us")) << hosts["vllm"][1];
+  const auto text = test::run_binary(rack);
+  EXPECT_NE(text.out.find("72 ranks of an NVLink domain, over 18 hosts of 4 GPUs"),
+            std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("not here: 8 ranks a node at most"), std::string::npos) << text.out;
+  const auto decode = test::run_binary({"calc", "decode", "--model", "llama-3-70b", "--batch", "8",
+                                        "--tp", "8", "--machine", "gb200-nvl72-tray"});
+  EXPECT_NE(decode.out.find("on 2 hosts of 4 GPUs (one NVLink domain holds 72)"), std::string::npos)
+      << decode.out;
 }
 
 // What was seen is 896 remote messages in 173 us: the whole dispatch, no rate beside it.

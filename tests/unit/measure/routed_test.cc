@@ -46,10 +46,52 @@ TEST(RoutedPredict, TheSlowerOfNicAndMoving) {
   stages.dispatch = {{2, {16'000'000, 8'000'000, 8'000'000, 8'000'000}}};
   const RoutedShape shape = {2, 1, 0, 0};
   RoutedRow row;
-  predict(stages, shape, core::Bandwidth::from_GBps(0.1), {{2e-3, 1e-9}, {}}, row);
+  const auto cost = [](double alpha, double per_byte) { return RoutedCost{{alpha, per_byte}, {}}; };
+  const RoutedCosts costs = {cost(2e-3, 1e-9), cost(1e-3, 0.5e-9), cost(4e-3, 3e-9)};
+  predict(stages, shape, core::Bandwidth::from_GBps(0.1), costs, row);
   EXPECT_NEAR(row.dispatch.predicted.in_ms(), 82, 1e-9);
-  predict(stages, shape, {}, {{2e-3, 1e-9}, {}}, row);
+  EXPECT_NEAR(row.dispatch.predicted_least.in_ms(), 81, 1e-9);
+  EXPECT_NEAR(row.dispatch.predicted_most.in_ms(), 4 + 120, 1e-9) << "moving is slower then";
+  predict(stages, shape, {}, costs, row);
   EXPECT_NEAR(row.dispatch.predicted.in_ms(), 42, 1e-9);
+}
+
+// Empty 2 ms (1 to 4), even 42 ms (21 to 124) for 40 MB: 1 ns per byte, 0.5 to 3.
+TEST(RoutedPredict, CostsGoAsFarAsTheSamples) {
+  RoutedRow empty, even;
+  empty.dispatch = {.time = 2_ms, .fastest = 1_ms, .slowest = 4_ms};
+  even.dispatch = {.time = 42_ms, .fastest = 21_ms, .slowest = 124_ms};
+  even.dispatch.all = 40_MB;
+  const RoutedCosts costs = routed_costs(empty, even);
+  EXPECT_NEAR(costs.median.dispatch.per_byte, 1e-9, 1e-15);
+  EXPECT_NEAR(costs.least.dispatch.per_byte, 0.5e-9, 1e-15);
+  EXPECT_NEAR(costs.most.dispatch.per_byte, 3e-9, 1e-15);
+  EXPECT_NEAR(costs.most.dispatch.alpha, 4e-3, 1e-9);
+}
+
+// Two ranks on two nodes, one token each, picks of the other rank's expert: 288 and 528 B (16 + 264
+// and 16 + 512) each way, flat and dedup alike, at 816 B/s: 1 s each, 2 s a repetition.
+TEST(RoutedPredict, ASlowLimitTakesRepetitionsOff) {
+  RoutedPlan plan;
+  plan.routing = Routing{.topk = 1, .experts = 2, .picks = {1, 0}};
+  plan.shape = {2, 1, 264, 512};
+  plan.nic = core::Bandwidth::from_bytes_per_second(816);
+  const double once = limited_time(plan).in_seconds();
+  EXPECT_NEAR(once, 2, 0.05);
+  RoutedPlan enough = plan;
+  fit_repetitions(core::Duration::from_seconds(once * 6), enough);
+  EXPECT_EQ(enough.blocks, 5);
+  EXPECT_EQ(enough.warmup, 1);
+  RoutedPlan fewer = plan;
+  fit_repetitions(core::Duration::from_seconds(once * 4.5), fewer);
+  EXPECT_EQ(fewer.blocks, 3);
+  RoutedPlan one = plan;
+  fit_repetitions(core::Duration::from_seconds(once / 2), one);
+  EXPECT_EQ(one.blocks, 1);
+  EXPECT_EQ(one.warmup, 0);
+  plan.nic = {};
+  fit_repetitions(core::Duration::from_us(1), plan);
+  EXPECT_EQ(plan.blocks, 5) << "no limit, no floor";
 }
 
 // All ranks in one thread cannot meet in an exchange; so the parts of a round are driven by threads

@@ -99,6 +99,7 @@ TEST(RoutingFile, WhatIsWrongStandsWithItsPlace) {
   expect("0,1\n1,2.5\n", "r:2", "2.5 is no expert id");
   expect("1,nan\n", "r:1", "no expert id");
   expect("0.1,nan,1,2\n", "r:1", "no number");
+  expect("0.1,inf,1,2\n", "r:1", "infinite");
   expect("a,b\nc,d\n", "r:2", "no number");
   expect("a,b\n", "r", "holds no token");
   expect(packed<std::int32_t>({0, 1, 3}), "offset 8", "cut off: 4 of 8 bytes");

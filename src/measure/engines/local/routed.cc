@@ -10,7 +10,7 @@
 #include "measure/clock.h"
 #include "measure/engines/local/comm.h"
 #include "measure/engines/local/death.h"
-#include "measure/engines/local/token_bucket.h"
+#include "measure/engines/local/limited_send.h"
 #include "measure/free_memory.h"
 #include "measure/routed/cases.h"
 
@@ -32,11 +32,6 @@ void sleep_until(std::int64_t ns) {
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
   }
 }
-
-struct Nic {
-  TokenBucket out;
-  TokenBucket in;
-};
 
 // Where everything lies in the shared memory: NICs, samples, then the receive buffers of all ranks.
 class RoutedMemory {
@@ -87,90 +82,39 @@ class LocalTransport final : public RoutedTransport {
   std::byte* receive_buffer(int slot) override { return memory_.receive(rank(), slot); }
 
   void exchange(const StageBytes& stage, int slot, NicLimit limit) override {
-    limited_ = limit == NicLimit::kAsPlanned && plan_.nic.in_bytes_per_second() > 0;
-    list_parts(stage, slot);
-    const std::vector<Part> sent = parts_;
-    while (!parts_.empty()) round();
+    const bool limited = limit == NicLimit::kAsPlanned && plan_.nic.in_bytes_per_second() > 0;
+    std::vector<SendPart> parts = parts_of(stage, slot, limited);
+    const std::vector<SendPart> sent = parts;
+    LimitedSend send(plan_.nic, rank(), [this](int rank) -> Nic& { return memory_.nic(rank); });
+    const auto copy = [](const SendPart& part, std::size_t bytes) {
+      std::memcpy(part.into, part.from, bytes);
+    };
+    while (!parts.empty())
+      if (const auto next = send.round(parts, now_ns, copy)) sleep_until(*next);
     // the last chunks are through when their time has passed, at both ends
-    if (limited_) sleep_until(through_at(sent));
+    if (limited) sleep_until(send.through_at(sent));
     comm_.barrier();
   }
 
  private:
-  struct Part {
-    int to = 0;
-    const std::byte* from = nullptr;
-    std::byte* into = nullptr;
-    std::size_t left = 0;
-  };
-
   // Beginning with the rank behind this one, so that not all write to the same one.
-  void list_parts(const StageBytes& stage, int slot) {
-    parts_.clear();
+  std::vector<SendPart> parts_of(const StageBytes& stage, int slot, bool limited) {
+    std::vector<SendPart> parts;
     for (int i = 0; i < stage.ranks; ++i) {
       const int to = (rank() + i) % stage.ranks;
       const auto bytes = static_cast<std::size_t>(stage.at(rank(), to));
       if (bytes == 0) continue;
-      parts_.push_back({to, send_buffer(slot) + stage.send_offset(rank(), to),
-                        memory_.receive(to, slot) + stage.receive_offset(rank(), to), bytes});
+      parts.push_back({to, limited && plan_.shape.node_of(to) != plan_.shape.node_of(rank()),
+                       send_buffer(slot) + stage.send_offset(rank(), to),
+                       memory_.receive(to, slot) + stage.receive_offset(rank(), to), bytes});
     }
-  }
-
-  std::int64_t through_at(const std::vector<Part>& sent) const {
-    std::int64_t last = memory_.nic(rank()).out.ready_at();
-    for (const Part& part : sent)
-      if (plan_.shape.node_of(part.to) != plan_.shape.node_of(rank()))
-        last = std::max(last, memory_.nic(part.to).in.ready_at());
-    return last;
-  }
-
-  std::size_t chunk_bytes() const {
-    constexpr double kSeconds = 0.0005;  // of the rate
-    constexpr double kMost = 65536, kLeast = 4096;
-    return static_cast<std::size_t>(
-        std::clamp(plan_.nic.in_bytes_per_second() * kSeconds, kLeast, kMost));
-  }
-
-  // A chunk of every part that may go now; sleeps where none may.
-  void round() {
-    bool moved = false;
-    std::int64_t next = 0;
-    for (Part& part : parts_) {
-      const bool waits = limited_ && plan_.shape.node_of(part.to) != plan_.shape.node_of(rank());
-      const std::size_t bytes = std::min(part.left, waits ? chunk_bytes() : std::size_t{1} << 20);
-      if (waits && !may_go(part.to, bytes, next)) continue;
-      std::memcpy(part.into, part.from, bytes);
-      part.from += bytes;
-      part.into += bytes;
-      part.left -= bytes;
-      moved = true;
-    }
-    std::erase_if(parts_, [](const Part& part) { return part.left == 0; });
-    if (!moved && next > 0) sleep_until(next);
-  }
-
-  // Takes the bytes from both ends' buckets, or says when it is worth while to come again.
-  bool may_go(int to, std::size_t bytes, std::int64_t& next) {
-    const std::int64_t now = now_ns();
-    const auto cost = static_cast<std::int64_t>(static_cast<double>(bytes) * 1e9 /
-                                                plan_.nic.in_bytes_per_second());
-    TokenBucket& out = memory_.nic(rank()).out;
-    TokenBucket& in = memory_.nic(to).in;
-    if (out.ready_at() <= now && in.take(now, cost)) {
-      out.take(now, cost);  // only this rank takes from it
-      return true;
-    }
-    const std::int64_t when = std::max(out.ready_at(), in.ready_at());
-    next = next == 0 ? when : std::min(next, when);
-    return false;
+    return parts;
   }
 
   const RoutedPlan& plan_;
   const RoutedMemory& memory_;
   Comm& comm_;
   std::vector<PrivateMemory> send_;
-  std::vector<Part> parts_ = {};
-  bool limited_ = false;
 };
 
 // Exit status of a rank that could not get its buffers.
