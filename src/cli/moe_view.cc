@@ -186,10 +186,7 @@ void add_stacks(const MoeLedger& ledger, const char* framework, const MoeLayer& 
   const model::MoeLinks& links = ledger.question.links;
   for (const model::MoeStack& stack : stacks) {
     if (!stack.fits(layer))
-      table.rows.push_back(
-          {framework, std::string(stack.name),
-           fmt::format("not here: {} ranks a node at most", stack.most_nvlink_peers), "-", "-",
-           "-"});
+      table.rows.push_back({framework, std::string(stack.name), "not here", "-", "-", "-"});
     if (!stack.pattern)
       table.rows.push_back({framework, std::string(stack.name), "not known", "-", "-", "-"});
     if (!stack.is_priced(layer)) continue;
