@@ -55,6 +55,12 @@ constexpr std::array kFindings = {
         "`comm-probe nccl env --explain NCCL_IB_HCA`, `show_gids`; the list that NCCL prints "
         "(NET/IB : Using) must hold every compute port."},
     FindingEntry{
+        "job.table-not-of-machine", Severity::kInfo, Layer::kTopology,
+        "A table of one node shows more than the machine whose topology lies beside it can carry.",
+        "The pile mixes files of two machines, or the topology was taken where fewer NVLinks are "
+        "seen (a container, a virtual machine, another host of the same name).",
+        "Take both on one host; until then believe nothing that compares the one with the other."},
+    FindingEntry{
         "job.versions-differ", Severity::kInfo, Layer::kNccl,
         "A log, table, trace or dump of the pile is of another release of NCCL than another "
         "one, or hosts of a job have different NVIDIA drivers.",

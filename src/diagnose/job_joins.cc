@@ -10,6 +10,7 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/job_hosts.h"
+#include "diagnose/job_tables.h"
 #include "diagnose/job_versions.h"
 #include "diagnose/log_rules.h"
 #include "diagnose/topo_diff.h"
@@ -400,6 +401,7 @@ Judgement judge_joins(const JobFacts& facts, const std::vector<Finding>& found) 
   judge_ignored_network(facts, found, judgement);
   judge_unused_nics(facts, found, judgement);
   judgement.add(judge_versions(facts));
+  judgement.add(judge_tables(facts));
   judge_alike(facts, judgement);
   return judgement;
 }

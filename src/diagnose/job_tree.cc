@@ -435,7 +435,7 @@ const std::vector<JobQuestion> kQuestions = {
     {JobTree::kSlow,
      "benchmark",
      "did the benchmark reach what the links carry",
-     {"curve.*", "job.gap"},
+     {"curve.*", "job.gap", "job.table-not-of-machine"},
      has_reference,
      kCurve},
     {JobTree::kSlow,
