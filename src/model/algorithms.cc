@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 
+#include "model/tree_crossings.h"
+
 namespace comm_probe::model {
 namespace {
 
@@ -57,8 +59,16 @@ core::Result<Parts> tree_reduce(const Placement& at) {
 }
 
 // Two trees, an inner rank of one is a leaf of the other; each carries half of the message.
+Link double_tree_link(const Placement& at) {
+  Link link = at.branched;
+  if (at.nodes == 1) return link;
+  link.beta =
+      at.inter.beta * at.ranks_per_node * 2 / double_tree_crossings(at.ranks, at.ranks_per_node);
+  if (at.ranks_per_node > 1) link.beta = std::min(link.beta, at.intra.beta);
+  return link;
+}
 Part double_tree_wave(const char* name, const Placement& at) {
-  return {name, static_cast<double>(ceil_log2(at.ranks)), 1, at.branched,
+  return {name, static_cast<double>(ceil_log2(at.ranks)), 1, double_tree_link(at),
           fmt::format("ceil(log2 n) = {} levels; two trees with half the message each: S per rank",
                       ceil_log2(at.ranks))};
 }

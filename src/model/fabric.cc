@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/tree_crossings.h"
+
 namespace comm_probe::model {
 
 namespace {
@@ -15,7 +17,10 @@ void cross_nodes(const Fabric& fabric, Placement& at) {
   };
   across(at.slowest, at.inter.beta);
   across(at.railed, out);
-  across(at.branched, out);
+  // an inner rank of a tree has two children: a half of this each, whatever the edges share
+  const int children = std::min(2, at.ranks - 1);
+  across(at.branched, at.inter.beta * at.ranks_per_node * children /
+                          tree_crossings(at.ranks, at.ranks_per_node));
 }
 
 }  // namespace

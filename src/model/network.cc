@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/tree_crossings.h"
+
 namespace comm_probe::model {
 namespace {
 
@@ -10,18 +12,35 @@ std::uint64_t key(int a, int b) {
          static_cast<std::uint64_t>(std::max(a, b));
 }
 
+// What one message between nodes may take.
+core::Bandwidth across_of(const Placement& at, const Fabric& fabric, Crossing crossing) {
+  const core::Bandwidth all = at.inter.beta * at.ranks_per_node;
+  switch (crossing) {
+    case Crossing::kAllRails:
+      return fabric.rail.value_or(at.inter.beta) * fabric.rails;
+    case Crossing::kTree:
+      return all * std::min(2, at.ranks - 1) / tree_crossings(at.ranks, at.ranks_per_node);
+    case Crossing::kDoubleTree:
+      return all * 2 / double_tree_crossings(at.ranks, at.ranks_per_node);
+    case Crossing::kOwnShare:
+      return at.inter.beta;
+  }
+  COMM_PROBE_CHECK(false, "an unknown crossing");
+}
+
 }  // namespace
 
 Crossing crossing_of(Algorithm algorithm) {
-  const bool is_narrow = algorithm == Algorithm::kRing || algorithm == Algorithm::kTree;
+  if (algorithm == Algorithm::kTree) return Crossing::kTree;
+  if (algorithm == Algorithm::kDoubleTree) return Crossing::kDoubleTree;
+  const bool is_narrow = algorithm == Algorithm::kRing || algorithm == Algorithm::kNcclTree;
   return is_narrow ? Crossing::kAllRails : Crossing::kOwnShare;
 }
 
 Network::Network(int ranks, const Fabric& fabric, Crossing crossing,
                  const std::vector<SlowLink>& slow)
     : at_(place(ranks, fabric)), crossing_(crossing), inside_(at_.intra), across_(at_.inter) {
-  if (crossing == Crossing::kAllRails)
-    across_.beta = fabric.rail.value_or(at_.inter.beta) * fabric.rails;
+  if (at_.nodes > 1) across_.beta = across_of(at_, fabric, crossing);
   for (const SlowLink& link : slow) {
     if (link.b != kAnyRank) {
       pairs_[key(link.a, link.b)] = link.factor;
@@ -33,7 +52,7 @@ Network::Network(int ranks, const Fabric& fabric, Crossing crossing,
 }
 
 int Network::nic_of(int rank) const {
-  const bool is_shared = at_.nodes > 1 && crossing_ == Crossing::kAllRails;
+  const bool is_shared = at_.nodes > 1 && crossing_ != Crossing::kOwnShare;
   return is_shared ? rank / at_.ranks_per_node : rank;
 }
 

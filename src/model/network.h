@@ -23,10 +23,11 @@ struct SlowLink {
   double factor = 1;
 };
 
-// Who crosses between nodes. A ring or a tree crosses at one place and spreads over all rails of
-// the node, in equal parts, so that its slowest NIC sets the rate; else every rank has its own
-// share.
-enum class Crossing { kAllRails, kOwnShare };
+// Who crosses between nodes. A ring, or a tree over the nodes, crosses at one place and spreads
+// over all rails of the node, in equal parts, so that its slowest NIC sets the rate. A tree over
+// all ranks crosses with many edges (tree_crossings.h), each of which has its part of all rails.
+// Else every rank has its own share.
+enum class Crossing { kAllRails, kOwnShare, kTree, kDoubleTree };
 Crossing crossing_of(Algorithm algorithm);
 
 class Network {

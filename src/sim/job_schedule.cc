@@ -4,8 +4,8 @@
 
 #include "model/algorithm_table.h"
 #include "model/network.h"
+#include "model/node_tree.h"
 #include "model/schedules.h"
-#include "nccl/node_tree.h"
 
 namespace comm_probe::sim {
 namespace {
@@ -36,10 +36,10 @@ Tree only_down(Tree tree) {
 
 // NCCL's two trees over the nodes, and inside each node a chain down from its first rank. A node of
 // one rank: the double tree over all ranks. Up and down go on at the same time.
-Tree half_of(const model::Placement& at, nccl::TreeHalf half) {
+Tree half_of(const model::Placement& at, model::TreeHalf half) {
   Tree tree{.overlaps = true};
   for (int rank = 0; rank < at.ranks; ++rank) {
-    const int up = nccl::node_tree(at.nodes, rank / at.ranks_per_node, half).up;
+    const int up = model::node_tree(at.nodes, rank / at.ranks_per_node, half).up;
     const bool is_head = rank % at.ranks_per_node == 0;
     tree.parent.push_back(!is_head ? rank - 1 : up < 0 ? -1 : up * at.ranks_per_node);
   }
@@ -54,7 +54,7 @@ Shapes heap_down(const Place& at) { return {only_down(heap(at.ranks))}; }
 Shapes heap_up(const Place& at) { return {only_up(heap(at.ranks))}; }
 Shapes heap_both(const Place& at) { return {heap(at.ranks)}; }
 Shapes nccl_trees(const Place& at) {
-  return {half_of(at, nccl::TreeHalf::kFirst), half_of(at, nccl::TreeHalf::kSecond)};
+  return {half_of(at, model::TreeHalf::kFirst), half_of(at, model::TreeHalf::kSecond)};
 }
 Shapes two_trees(const Place& at) {
   Place single = at;

@@ -1,6 +1,6 @@
 // The schedule of one collective as flows: rounds where the algorithm has them, else trees: chains,
 // the plain binary tree, and NCCL's two trees, over all ranks (double-tree) or over the nodes with
-// a chain in each (nccl-tree; nccl/node_tree.h).
+// a chain in each (nccl-tree; model/node_tree.h).
 #pragma once
 
 #include <memory>

@@ -227,6 +227,31 @@ TEST(OnAFabric, IsTheClosedFormWhereNothingIsShared) {
   EXPECT_GE(tried, 15u);
 }
 
+// Nodes of 8 with 8 NICs of 50 GB/s, nothing shared above: flows, ports and the closed form say the
+// same of trees that cross nodes with many edges, but for the filling of the pipeline.
+TEST(OnAFabric, TreesOverRanksAreTheirClosedForm) {
+  using model::Algorithm;
+  for (const int ranks : {16, 32, 64, 128})
+    for (const Algorithm algorithm :
+         {Algorithm::kTree, Algorithm::kDoubleTree, Algorithm::kNcclTree}) {
+      FabricWhatIf what{.what = {.collective = {model::Op::kAllReduce, ranks, Bytes::of(1e9)},
+                                 .algorithm = algorithm}};
+      what.what.fabric = {.link = {Duration::from_us(3), Bandwidth::from_GBps(450)},
+                          .inter = model::Link{Duration::from_us(14), Bandwidth::from_GBps(50)},
+                          .ranks_per_node = 8,
+                          .rails = 8};
+      what.shape = {.kind = FabricShape::Kind::kRailOptimised, .nodes_per_leaf = 32};
+      const auto flows = play_on_fabric(what);
+      ASSERT_TRUE(flows) << flows.error().one_line();
+      const Duration closed = flows->outcome.closed_form.time();
+      EXPECT_NEAR(flows->outcome.time / closed, 1, 0.06) << algorithm_name(algorithm) << ranks;
+      if (algorithm != Algorithm::kTree) continue;
+      const auto ports = play(what.what);
+      ASSERT_TRUE(ports) << ports.error().one_line();
+      EXPECT_NEAR(ports->time / closed, 1, 0.06) << ranks;
+    }
+}
+
 TEST(OnAFabric, AJobIsNeverFasterForAnotherBesideIt) {
   Random random;
   for (Case one : cases(random)) {

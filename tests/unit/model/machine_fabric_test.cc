@@ -54,12 +54,20 @@ double beta_of(Op op, Algorithm algorithm, const char* name, int ranks, int node
   return ledger.ok() ? ledger->link.beta.in_GBps() : 0;
 }
 
-// Every algorithm that crosses nodes in few places has the same rails: no crossover comes from
-// unlike links.
-TEST(MachineFabric, RingAndTreesHaveTheSameRails) {
-  for (const Algorithm one :
-       {Algorithm::kRing, Algorithm::kTree, Algorithm::kNcclTree, Algorithm::kDoubleTree})
+// Whoever crosses nodes in one place has all rails: 8 x 50 GB/s.
+TEST(MachineFabric, RingAndTreeOverNodesHaveAllRails) {
+  for (const Algorithm one : {Algorithm::kRing, Algorithm::kNcclTree})
     EXPECT_DOUBLE_EQ(beta_of(Op::kAllReduce, one, "dgx-h100", 16, 2), 400) << algorithm_name(one);
+}
+
+// A tree over all ranks shares them: 16 edges leave the busiest node of 16 nodes, two for each of
+// its ranks; of two nodes 8. An inner rank has two of them. Of the double tree 3 and 2 halves.
+TEST(MachineFabric, TreesOverRanksShareTheRails) {
+  EXPECT_DOUBLE_EQ(beta_of(Op::kAllReduce, Algorithm::kTree, "dgx-h100", 16, 2), 400.0 * 2 / 8);
+  EXPECT_DOUBLE_EQ(beta_of(Op::kAllReduce, Algorithm::kTree, "dgx-h100", 128, 16), 400.0 * 2 / 16);
+  EXPECT_DOUBLE_EQ(beta_of(Op::kAllReduce, Algorithm::kDoubleTree, "dgx-h100", 16, 2), 400);
+  EXPECT_DOUBLE_EQ(beta_of(Op::kAllReduce, Algorithm::kDoubleTree, "dgx-h100", 128, 16),
+                   400.0 * 2 / 3);
 }
 
 // Rounds of recursive doubling between nodes: all 8 ranks cross at once, 50 GB/s each, which are
