@@ -27,6 +27,20 @@ void CalcRequest::add_to(CLI::App& app) {
   size_option_ =
       add_bytes(app, "-s,--size", size_,
                 "size as in nccl-tests: the total for all_gather, reduce_scatter, all_to_all");
+  add_links_to(app);
+  app.add_option("--algo", algorithm_,
+                 "ring, tree, nccl-tree, double-tree, recursive-doubling, one-shot, two-shot, "
+                 "hierarchical, nvls, direct, bruck; auto = the fastest on the links; nccl = what "
+                 "NCCL would choose (default: nccl with --machine; else ring; hierarchical with "
+                 "--inter-beta where the ranks fill the nodes; direct for all_to_all)")
+      ->type_name("A");
+  protocol_option_ =
+      app.add_option("--proto", protocol_, "simple, ll (1/2 of the wire is data), ll128 (120/128)")
+          ->capture_default_str()
+          ->type_name("P");
+}
+
+void CalcRequest::add_links_to(CLI::App& app) {
   alpha_option_ = add_duration(app, "--alpha", alpha_, "fixed cost of one step");
   beta_option_ = add_bandwidth(app, "--beta", beta_, "bandwidth of a link, one direction");
   inter_alpha_option_ =
@@ -41,16 +55,12 @@ void CalcRequest::add_to(CLI::App& app) {
   app.add_option("--nodes", nodes_, "number of such machines (default: as many as -n needs)")
       ->type_name("N");
   catalog_.add_to(app);
-  app.add_option("--algo", algorithm_,
-                 "ring, tree, nccl-tree, double-tree, recursive-doubling, one-shot, two-shot, "
-                 "hierarchical, nvls, direct, bruck; auto = the fastest on the links; nccl = what "
-                 "NCCL would choose (default: nccl with --machine; else ring; hierarchical with "
-                 "--inter-beta where the ranks fill the nodes; direct for all_to_all)")
-      ->type_name("A");
-  protocol_option_ =
-      app.add_option("--proto", protocol_, "simple, ll (1/2 of the wire is data), ll128 (120/128)")
-          ->capture_default_str()
-          ->type_name("P");
+}
+
+// What is priced does not matter then; that every rank sends to one other is the least.
+void CalcRequest::take_ranks(int ranks) {
+  op_ = op_name(model::Op::kSendRecv);
+  ranks_ = ranks;
 }
 
 core::Result<model::Op> CalcRequest::op() const {

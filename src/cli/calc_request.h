@@ -35,6 +35,9 @@ struct CalcQuestion {
 class CalcRequest {
  public:
   void add_to(CLI::App& app);
+  // Only the links; take_ranks() says then whom they join.
+  void add_links_to(CLI::App& app);
+  void take_ranks(int ranks);
 
   // What prices a machine where no algorithm is named: NCCL, or the links alone.
   enum class Pricing { kNccl, kLinks };

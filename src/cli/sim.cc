@@ -5,7 +5,9 @@
 
 #include "cli/calc_request.h"
 #include "cli/ledger_view.h"
+#include "cli/sim_changes.h"
 #include "cli/sim_fabric.h"
+#include "cli/sim_parts.h"
 #include "cli/subcommands.h"
 #include "core/number.h"
 #include "core/units.h"
@@ -22,35 +24,9 @@ using core::json_number;
 
 struct SimFlags {
   CalcRequest request = {};
-  std::vector<std::string> slow = {};
-  std::vector<std::string> late = {};
+  ChangeFlags changes = {};
   FabricFlags fabric = {};
 };
-
-core::Result<model::SlowLink> slow_link_of(const std::string& text) {
-  const std::size_t first = text.find(':'), last = text.rfind(':');
-  if (first != last) {
-    const std::string other = text.substr(first + 1, last - first - 1);
-    const auto a = core::whole_number<int>(text.substr(0, first));
-    const auto b = other == "*" ? model::kAnyRank : core::whole_number<int>(other);
-    const auto factor = core::whole_number<double>(text.substr(last + 1));
-    if (a && b && (*b >= 0 || other == "*") && factor) return model::SlowLink{*a, *b, *factor};
-  }
-  return input_error(
-      fmt::format("--slow-link {} is not A:B:FACTOR", text),
-      "17:18:0.5 halves the link between the ranks 17 and 18, 17:*:0.5 the NIC of 17");
-}
-
-core::Result<sim::LateRank> late_rank_of(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon != std::string::npos) {
-    const auto rank = core::whole_number<int>(text.substr(0, colon));
-    auto by = core::parse_duration(text.substr(colon + 1));
-    if (!by) return by.error();
-    if (rank) return sim::LateRank{*rank, *by};
-  }
-  return input_error(fmt::format("--late {} is not RANK:TIME", text), "like --late 5:2ms");
-}
 
 core::Result<sim::WhatIf> what_if(const SimFlags& flags, const CalcQuestion& question) {
   const auto size = flags.request.size();
@@ -63,16 +39,12 @@ core::Result<sim::WhatIf> what_if(const SimFlags& flags, const CalcQuestion& que
   what.collective.bytes = *size;
   what.algorithm =
       question.algorithm.value_or(model::usual_algorithm(what.collective, what.fabric));
-  for (const std::string& text : flags.slow) {
-    const auto link = slow_link_of(text);
-    if (!link) return link.error();
-    what.slow.push_back(*link);
-  }
-  for (const std::string& text : flags.late) {
-    const auto late = late_rank_of(text);
-    if (!late) return late.error();
-    what.late.push_back(*late);
-  }
+  const auto slow = flags.changes.slow_links();
+  if (!slow) return slow.error();
+  what.slow = *slow;
+  const auto late = flags.changes.late_ranks();
+  if (!late) return late.error();
+  what.late = *late;
   return what;
 }
 
@@ -91,12 +63,6 @@ Json outcome_json(const sim::Outcome& outcome) {
            {{"bandwidth_us", us(outcome.floors.bandwidth)},
             {"latency_us", us(outcome.floors.latency)}}},
           {"closed_form", cli::to_json(outcome.closed_form)}};
-}
-
-std::string cost(Duration with, Duration without) {
-  const Duration more = with - without;
-  if (more.in_seconds() < model::kNoTime) return "nothing";
-  return fmt::format("{} ({:+.3g} %)", format_duration(more), (with / without - 1) * 100);
 }
 
 // "all_reduce of 1 GiB on 8 ranks, ring: 37.59 ms"
@@ -118,10 +84,10 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome,
       "time", fmt::format("{} until the last rank has finished, {} the first",
                           format_duration(outcome.time), format_duration(outcome.first_rank)));
   if (outcome.without_slow)
-    rows.emplace_back("slow links", "cost " + cost(outcome.time, *outcome.without_slow));
+    rows.emplace_back("slow links", "cost " + cost_text(outcome.time, *outcome.without_slow));
   if (outcome.without_late)
     rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
-                                                cost(outcome.time, *outcome.without_late),
+                                                cost_text(outcome.time, *outcome.without_late),
                                                 format_duration(outcome.last_late)));
   rows.emplace_back("closed form", fmt::format("{} on links that are alike{}",
                                                format_duration(outcome.closed_form.time()), where));
@@ -148,20 +114,18 @@ Document document_of(const CalcQuestion& question) {
   return document;
 }
 
-int sim_on_fabric(const Shell& shell, SimFlags& flags) {
-  const auto shape = fabric_of(flags.fabric.fabric);
-  if (!shape) return shell.fail(shape.error());
-  if (auto links = links_of(*shape)) flags.request.bring_links(*std::move(links));
+int sim_on_fabric(const Shell& shell, SimFlags& flags, const sim::FabricShape& shape) {
+  if (auto links = links_of(shape)) flags.request.bring_links(*std::move(links));
   const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
   if (!question) return shell.fail(question.error());
   const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
-  const auto all = fabric_what_if(flags.fabric, *shape, *what);
+  const auto all = fabric_what_if(flags.fabric, shape, *what);
   if (!all) return shell.fail(all.error());
   const auto played = sim::play_on_fabric(*all);
   if (!played) return shell.fail(played.error());
   Document document = document_of(*question);
-  if (!sim::is_fabric_line(flags.fabric.fabric))
+  if (flags.fabric.is_given() && !sim::is_fabric_line(flags.fabric.fabric))
     document.inputs.push_back({.path = flags.fabric.fabric, .kind = "fabric"});
   document.result = outcome_json(played->outcome);
   document.result["model"] = model_name(played->model);
@@ -174,12 +138,31 @@ int sim_on_fabric(const Shell& shell, SimFlags& flags) {
   return shell.finish(document);
 }
 
+// NCCL's trees go up and down at the same time over the same ports, so they are flows: on a network
+// that carries all that leaves the nodes, where none is named.
+std::optional<sim::FabricShape> open_network(const CalcQuestion& question) {
+  const bool has_two_trees = question.algorithm == model::Algorithm::kDoubleTree ||
+                             question.algorithm == model::Algorithm::kNcclTree;
+  if (question.collective.op != model::Op::kAllReduce || !has_two_trees) return std::nullopt;
+  const model::Placement at = model::place(question.collective.ranks, question.fabric);
+  sim::FabricShape shape{.source = "no --fabric was given: only NICs and NVLink are shared"};
+  if (at.nodes == 1) return shape;
+  shape.kind = sim::FabricShape::Kind::kRailOptimised;
+  shape.nodes_per_leaf = at.nodes;
+  return shape;
+}
+
 int sim_collective(const Shell& shell, SimFlags& flags) {
-  if (flags.fabric.is_given()) return sim_on_fabric(shell, flags);
+  if (flags.fabric.is_given()) {
+    const auto shape = fabric_of(flags.fabric.fabric);
+    if (!shape) return shell.fail(shape.error());
+    return sim_on_fabric(shell, flags, *shape);
+  }
   if (!flags.fabric.jobs.empty() || !flags.fabric.places.empty())
     return shell.fail(input_error("--jobs and --on need --fabric", "they share its links"));
   const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
   if (!question) return shell.fail(question.error());
+  if (const auto network = open_network(*question)) return sim_on_fabric(shell, flags, *network);
   const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
   const auto outcome = sim::play(*what);
@@ -202,12 +185,7 @@ void add_sim(CLI::App& root, Shell& shell) {
           ->group("Calculate");
   auto flags = std::make_shared<SimFlags>();
   flags->request.add_to(*app);
-  app->add_option("--slow-link", flags->slow,
-                  "the link between two ranks has FACTOR times its bandwidth; A:*:FACTOR: every "
-                  "link of rank A that leaves its node (repeat it for several)")
-      ->type_name("A:B:FACTOR");
-  app->add_option("--late", flags->late, "a rank comes late (repeat it for several)")
-      ->type_name("RANK:TIME");
+  flags->changes.add_to(*app);
   flags->fabric.add_to(*app);
   app->footer(
       "Example:\n  comm-probe sim all_reduce -n 4096 -s 1GiB --alpha 500ns --beta 50GB/s "
@@ -215,8 +193,14 @@ void add_sim(CLI::App& root, Shell& shell) {
       "  comm-probe sim all_to_all -n 64 -s 1GiB --machine dgx-h100 --fabric "
       "fat-tree:nodes_per_leaf=2");
   shell.add_common_flags(*app);
-  app->callback(
-      [&shell, flags] { shell.run([&shell, flags] { return sim_collective(shell, *flags); }); });
+  app->require_subcommand(0, 1);
+  add_sim_goal(*app, shell);
+  add_sim_chakra(*app, shell);
+  add_sim_step(*app, shell);
+  app->callback([&shell, app, flags] {
+    if (app->get_subcommands().empty())
+      shell.run([&shell, flags] { return sim_collective(shell, *flags); });
+  });
 }
 
 }  // namespace comm_probe::cli

@@ -142,7 +142,7 @@ std::string collisions_text(const sim::Collisions& one) {
 
 }  // namespace
 
-void FabricFlags::add_to(CLI::App& app) {
+void FabricFlags::add_links_to(CLI::App& app) {
   app.add_option("--fabric", fabric,
                  "links that messages share: a file (docs/formats/fabric.md), or one line: nvlink, "
                  "fat-tree:nodes_per_leaf=4,oversubscription=2, "
@@ -152,6 +152,10 @@ void FabricFlags::add_to(CLI::App& app) {
   app.add_option("--seed", seed, "chooses among equal ways (ECMP)")
       ->capture_default_str()
       ->type_name("N");
+}
+
+void FabricFlags::add_to(CLI::App& app) {
+  add_links_to(app);
   app.add_option("--on", places,
                  "GPUs of the fabric on which the ranks stand (default: from 0 on): 0-7+16-23, "
                  "0-56/8")
@@ -196,6 +200,10 @@ core::Result<sim::FabricWhatIf> fabric_what_if(const FabricFlags& flags,
     all.others.push_back(*job);
   }
   return all;
+}
+
+sim::FabricWhatIf only_fabric(const FabricFlags& flags, const sim::FabricShape& shape) {
+  return {.shape = shape, .seed = flags.seed};
 }
 
 Json to_json(const sim::FabricWhatIf& what, const sim::FabricOutcome& outcome) {

@@ -14,6 +14,8 @@ struct FabricFlags {
   std::string places = {};
 
   void add_to(CLI::App& app);
+  // Only --fabric and --seed.
+  void add_links_to(CLI::App& app);
   bool is_given() const { return !fabric.empty(); }
 };
 
@@ -23,6 +25,9 @@ std::optional<model::Fabric> links_of(const sim::FabricShape& shape);
 core::Result<sim::FabricWhatIf> fabric_what_if(const FabricFlags& flags,
                                                const sim::FabricShape& shape,
                                                const sim::WhatIf& what);
+
+// A fabric alone, for links that are shared by something else than a collective.
+sim::FabricWhatIf only_fabric(const FabricFlags& flags, const sim::FabricShape& shape);
 
 // Beside what every outcome says.
 core::Json to_json(const sim::FabricWhatIf& what, const sim::FabricOutcome& outcome);

@@ -5,6 +5,7 @@
 namespace comm_probe::core {
 namespace {
 
+// Of calc, and of sim, which plays what calc prices.
 constexpr std::array kCaveats = {
     CaveatEntry{"calc.alpha-assumed",
                 "no alpha was given for the links of a machine, so NCCL's own constant for one "
@@ -51,6 +52,30 @@ constexpr std::array kCaveats = {
                 "the ranks do not fill the nodes, and the hierarchical algorithm, the usual one "
                 "between nodes, needs nodes that are full; a flat one is priced",
                 "make -n a multiple of --gpus-per-node, or name the algorithm with --algo"},
+    CaveatEntry{"sim.chakra-dangling",
+                "nodes of an execution trace depend on nodes that no trace holds",
+                "convert the traces again, or give all of their files"},
+    CaveatEntry{"sim.chakra-no-duration",
+                "compute nodes of an execution trace have no duration_micros (a trace that was "
+                "written for a compute model has num_ops instead), so they take no time",
+                "link the trace with a profiler trace before it is converted"},
+    CaveatEntry{"sim.nics-as-one",
+                "the schedule names several NICs of a rank; here every rank has one port",
+                "give --beta, --inter-beta as the sum of what a rank's NICs carry"},
+    CaveatEntry{"sim.step-calls-apart",
+                "communication kernels of a recorded job were met by no other rank that was given, "
+                "so they are replayed as long as they were, waiting included",
+                "give the traces of all ranks, recorded over the same steps"},
+    CaveatEntry{"sim.step-latency-unknown",
+                "nothing tells which part of a collective's time is latency: all calls of its kind "
+                "have one size, and no alpha was given",
+                "give --alpha (`comm-probe link`, or the smallest sizes of nccl-tests)"},
+    CaveatEntry{"sim.step-ranks-missing", "ranks of the recorded groups are not among the traces",
+                "give the traces of all ranks: what they did, and who waited for them, is not "
+                "known"},
+    CaveatEntry{"sim.unreceived", "messages of the schedule came and no recv took them",
+                "look at the lines that are named: a wrong peer or tag, or a recv that was "
+                "forgotten"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 
@@ -90,9 +91,20 @@ class FlowPlay {
       free_.pop_back();
       messages_[message] = {job, send, 0};
       ++times_.messages;
-      find(messages_[message]);
-      events_.push({now_ + found_.front().alpha.in_seconds(), order_++, false, job, message});
+      events_.push(
+          {now_ + alpha_of(messages_[message]).in_seconds(), order_++, false, job, message});
     }
+  }
+
+  Duration alpha_of(const MessageState& message) {
+    if (is_local(message)) return message.send.local;
+    find(message);
+    return found_.front().alpha;
+  }
+
+  static bool is_local(const MessageState& message) { return message.send.from == message.send.to; }
+  bool has_line(const MessageState& message) const {
+    return jobs_[message.job].schedule->is_pipelined() && !is_local(message);
   }
 
   void find(const MessageState& message) {
@@ -115,7 +127,7 @@ class FlowPlay {
   // Its alpha is over.
   void start(std::uint32_t message) {
     const MessageState& state = messages_[message];
-    if (jobs_[state.job].schedule->is_pipelined()) {
+    if (has_line(state)) {
       std::deque<std::uint32_t>& line = lines_[pair_of(state)];
       line.push_back(message);
       if (line.size() > 1) return;
@@ -125,7 +137,7 @@ class FlowPlay {
 
   void flow(std::uint32_t message) {
     MessageState& state = messages_[message];
-    if (state.send.bytes.count() <= 0) return arrived(message);
+    if (is_local(state) || state.send.bytes.count() <= 0) return arrived(message);
     find(state);
     state.open = static_cast<std::uint32_t>(found_.size());
     const Bytes each = state.send.bytes / static_cast<double>(found_.size());
@@ -140,7 +152,15 @@ class FlowPlay {
     if (--messages_[message].open == 0) arrived(message);
   }
 
+  // What comes next in its line may have no bytes, and arrives at once.
   void arrived(std::uint32_t message) {
+    std::optional<std::uint32_t> next = deliver(message);
+    while (next && messages_[*next].send.bytes.count() <= 0) next = deliver(*next);
+    if (next) flow(*next);
+  }
+
+  // Returns the message whose turn it is then.
+  std::optional<std::uint32_t> deliver(std::uint32_t message) {
     const MessageState state = messages_[message];
     free_.push_back(message);
     touch(state.job, state.send.from);
@@ -148,10 +168,11 @@ class FlowPlay {
     sends_.clear();
     jobs_[state.job].schedule->delivered(state.send, sends_);
     hand_out(state.job);
-    if (!jobs_[state.job].schedule->is_pipelined()) return;
+    if (!has_line(state)) return std::nullopt;
     std::deque<std::uint32_t>& line = lines_[pair_of(state)];
     line.pop_front();
-    if (!line.empty()) flow(line.front());
+    if (line.empty()) return std::nullopt;
+    return line.front();
   }
 
   void finish() {

@@ -15,6 +15,8 @@ struct Send {
   int to = 0;
   core::Bytes bytes = {};
   std::uint32_t mark = 0;  // means something to the schedule alone
+  // From a rank to itself: no link is crossed, it is there after this time.
+  core::Duration local = {};
 };
 
 class FlowSchedule {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/fabric_loads.h"
+#include "sim/fabric_uses.h"
 #include "sim/job_schedule.h"
 
 namespace comm_probe::sim {
@@ -163,60 +164,6 @@ Floors floors_of(const Job& job, const FabricGraph& graph) {
   floors.bandwidth = std::max(floors.bandwidth, bandwidth_floor(job.collective, nodes));
   if (job.collective.ranks > 1) floors.latency = graph.smallest_alpha();
   return floors;
-}
-
-void say_bottlenecks(const FlowTimes& times, const FabricGraph& graph, FabricOutcome& outcome) {
-  double all = 0;
-  std::map<LinkKind, double> by_kind;
-  std::vector<model::LinkId> links;
-  for (model::LinkId link = 0; link < times.uses.size(); ++link) {
-    const double held_up = times.uses[link].held_up.in_seconds();
-    if (held_up <= 0) continue;
-    all += held_up;
-    by_kind[graph.kind(link)] += held_up;
-    links.push_back(link);
-  }
-  const auto worst = std::min<std::size_t>(3, links.size());
-  std::partial_sort(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(worst), links.end(),
-                    [&](model::LinkId a, model::LinkId b) {
-                      return times.uses[a].held_up != times.uses[b].held_up
-                                 ? times.uses[a].held_up > times.uses[b].held_up
-                                 : a < b;
-                    });
-  for (std::size_t i = 0; i < worst; ++i) {
-    const model::FlowSharing::Use& use = times.uses[links[i]];
-    outcome.bottlenecks.push_back({graph.name(links[i]), graph.kind(links[i]),
-                                   use.held_up.in_seconds() / all, use.bytes, use.most_flows});
-  }
-  for (const auto& [kind, held_up] : by_kind) outcome.by_kind.emplace_back(kind, held_up / all);
-  std::sort(outcome.by_kind.begin(), outcome.by_kind.end(),
-            [](const auto& a, const auto& b) { return a.second > b.second; });
-}
-
-// Among the links of one switch, or of two groups, that carry several messages at once.
-void say_collisions(const FlowTimes& times, const FabricGraph& graph, FabricOutcome& outcome) {
-  std::map<LinkKind, Collisions> found;
-  for (model::LinkId link = 0; link < times.uses.size();) {
-    const std::uint32_t choices = graph.choices(link);
-    double sum = 0;
-    model::LinkId fullest = link;
-    for (model::LinkId i = link; i < link + choices; ++i) {
-      sum += times.uses[i].bytes.count();
-      if (times.uses[i].bytes > times.uses[fullest].bytes) fullest = i;
-    }
-    const double over = sum > 0 ? times.uses[fullest].bytes.count() / (sum / choices) : 0;
-    if (choices > 1 && times.uses[fullest].most_flows > 1) {
-      Collisions& worst = found.try_emplace(graph.kind(link)).first->second;
-      worst.kind = graph.kind(link);
-      if (over > worst.fullest_over_mean || worst.fullest.empty()) {
-        worst.fullest_over_mean = over;
-        worst.fullest = graph.name(fullest);
-        worst.most_flows = times.uses[fullest].most_flows;
-      }
-    }
-    link += choices;
-  }
-  for (const auto& [kind, worst] : found) outcome.collisions.push_back(worst);
 }
 
 // The same on alike links, in time, alone: what each change costs.
@@ -399,8 +346,7 @@ core::Result<FabricOutcome> play_on_fabric(const FabricWhatIf& what) {
     outcome.outcome.last_late = std::max(outcome.outcome.last_late, late.by);
   if (auto done = compare(what, changes, outcome); !done) return done.error();
   if (auto done = say_jobs(played->times.jobs, graph, changes, outcome); !done) return done.error();
-  say_bottlenecks(played->times, graph, outcome);
-  say_collisions(played->times, graph, outcome);
+  say_links(played->times.uses, graph, outcome);
   return outcome;
 }
 

@@ -90,6 +90,28 @@ TEST(Sim, AFabricIsDescribedBesideItsResult) {
   EXPECT_NEAR(shares, 1, 1e-9);
 }
 
+// 16 nodes of 8 GPUs with 8 NICs of 50 GB/s. The plain tree leaves the busiest node with 16 edges,
+// each wave 16 x 1 GiB / 400 GB/s = 42.95 ms; the double tree with 3 x 1 GiB in all, 8.05 ms;
+// NCCL's over the nodes with 2 x 1 GiB, 5.37 ms.
+TEST(Sim, TreesOverNodesTakeWhatCalcSays) {
+  const std::pair<const char*, double> trees[] = {
+      {"tree", 85.90}, {"double-tree", 8.053}, {"nccl-tree", 5.369}};
+  for (const auto& [algorithm, least_ms] : trees)
+    for (const bool has_fabric : {false, true}) {
+      std::vector<std::string> words = {"sim",    "all_reduce", "-n",        "128",
+                                        "-s",     "1GiB",       "--machine", "dgx-h100",
+                                        "--algo", algorithm,    "--json"};
+      if (has_fabric) words.insert(words.end(), {"--fabric", "rail-optimised:nodes_per_leaf=32"});
+      const BinaryRun run = run_binary(words);
+      ASSERT_EQ(run.status, 0) << run;
+      const json result = json::parse(run.out).at("result");
+      EXPECT_GE(result.at("time_us").get<double>(), least_ms * 1e3 * (1 - 1e-3)) << algorithm;
+      EXPECT_LE(result.at("time_us").get<double>(), least_ms * 1e3 * 1.06) << algorithm;
+      EXPECT_NEAR(result.at("closed_form").at("bandwidth_us").get<double>(), least_ms * 1e3, 5)
+          << algorithm;
+    }
+}
+
 TEST(Sim, TheSeedChoosesTheWays) {
   const auto with = [](const char* seed) {
     return fabric_result({"--algo", "recursive-doubling", "--seed", seed});
