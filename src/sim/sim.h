@@ -5,6 +5,9 @@
 //   fabric_run.h the same on a fabric whose links are shared, with other jobs beside it
 //   fabric_graph.h, fabric_shape.h, readers/fabric_file.h   the fabric: links and ways, what a file
 //                says of it
+//   program_what_if.h   an imported schedule on such links: GOAL text (readers/goal.h), Chakra traces
+//                (readers/chakra.h, chakra_program.h)
+//   step_what_if.h      a recorded job with a change
 //
 // Worked example (tests/golden/sim/sim_test.cc): all_reduce of 1 GiB around 4,096 ranks, 50 GB/s
 // and 500 ns: 47.03 ms; with one NIC at half its rate 90 ms, all of the difference from that NIC.

@@ -99,7 +99,7 @@ void expect_good_id(std::string_view id, const std::set<std::string_view>& areas
 TEST(Ids, AreUniqueAndWellFormed) {
   const std::set<std::string_view> areas = {"topo",  "nccl",  "log",  "link", "bench",
                                             "curve", "trace", "hang", "moe",  "job",
-                                            "input", "calc",  "lab"};
+                                            "input", "calc",  "lab",  "sim"};
   std::set<std::string_view> seen;
   for (const FindingEntry* entry : all_findings()) {
     expect_good_id(entry->id, areas);
