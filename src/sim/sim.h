@@ -5,7 +5,8 @@
 //   fabric_run.h the same on a fabric whose links are shared, with other jobs beside it
 //   fabric_graph.h, fabric_shape.h, readers/fabric_file.h   the fabric: links and ways, what a file
 //                says of it
-//   program_what_if.h   an imported schedule on such links: GOAL text (readers/goal.h), Chakra traces
+//   program_what_if.h   an imported schedule on such links: GOAL text (readers/goal.h), Chakra
+//   traces
 //                (readers/chakra.h, chakra_program.h)
 //   step_what_if.h      a recorded job with a change
 //
