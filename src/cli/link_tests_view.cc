@@ -88,9 +88,10 @@ std::string time_text(const std::optional<core::Duration>& time) {
 // One line per size; a column that no row fills is left out.
 core::Table rows_table(const LinkTest& test) {
   core::Table all;
-  all.columns = {right("size"),    right("iterations", 5), right("average"),   right("in Gb/s"),
-                 right("peak", 6), right("messages/s", 5), right("min", 7),    right("typical"),
-                 right("time"),    right("99 %", 8),       right("99.9 %", 6), right("max", 7)};
+  all.columns = {right("size"),    right("iterations", 5), right("average"), right("in Gb/s"),
+                 right("peak", 6), right("messages/s", 5), right("min", 7),  right("typical"),
+                 right("time"),    right("posting", 6),    right("99 %", 8), right("99.9 %", 6),
+                 right("max", 7)};
   for (std::size_t i = 0; i < std::min(test.rows.size(), kMostRowsShown); ++i) {
     const LinkRow& row = test.rows[i];
     all.rows.push_back({format_bytes(row.bytes),
@@ -98,6 +99,7 @@ core::Table rows_table(const LinkTest& test) {
                         rate_text(row.average), bits_text(row.average), rate_text(row.peak),
                         row.message_rate.value_or(0) > 0 ? format_number(*row.message_rate) : "",
                         time_text(row.t_min), time_text(row.t_typical), time_text(row.t_avg),
+                        row.post_share ? core::format_percent(*row.post_share) : "",
                         time_text(row.t_p99), time_text(row.t_p999), time_text(row.t_max)});
   }
   core::Table table;

@@ -50,6 +50,21 @@ constexpr std::array kFindings = {
                  "a line that was edited or put together from two runs, or a version of the tool "
                  "that counts messages wrongly (post lists)",
                  "run it again with a current release and keep the whole output"},
+    FindingEntry{
+        "curve.transfer-posting", kWarning, Layer::kRdma,
+        "more than 30 % of a transfer of large blocks is posting descriptors, not moving "
+        "bytes",
+        "many blocks in one batch, a thread that is short of CPU, a transport with a high "
+        "cost per descriptor (cuda_ipc)",
+        "larger blocks, fewer of them in a batch; `top -H` while it runs; UCX_PROTO_INFO=y "
+        "names the transport"},
+    FindingEntry{"curve.transfer-way-slow", kWarning, Layer::kRdma,
+                 "one way of nixlbench (host or GPU memory, read or written) is below a quarter of "
+                 "the best",
+                 "GPU memory without GPUDirect RDMA, reads that UCX emulates over TCP, a device "
+                 "with few outstanding reads (max_rd_atomic)",
+                 "UCX_PROTO_INFO=y shows which transport carries that way; nvidia_peermem or "
+                 "DMA-BUF; UCX_TLS and UCX_NET_DEVICES"},
     FindingEntry{"curve.gpu-memory-slow", kWarning, Layer::kTopology,
                  "the same NIC is much slower with GPU memory than with host memory",
                  "GPU and NIC are not below one PCIe switch, so that peer-to-peer traffic passes "

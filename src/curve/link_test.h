@@ -49,6 +49,8 @@ struct LinkRow {
   std::optional<core::Duration> t_stdev = {};
   std::optional<core::Duration> t_p99 = {};
   std::optional<core::Duration> t_p999 = {};
+  // nixlbench: what handing the descriptors over takes of a transfer, 0 to 1.
+  OptionalFigure post_share = {};
   // Of the printed bandwidth: half a unit of its last digit, as a share of it.
   OptionalFigure rounding = {};
   std::uint64_t line = 0;

@@ -263,6 +263,7 @@ Judgement compare_link_tests(std::span<const ComparedTest> tests) {
   Judgement out;
   gpu_against_host(tests, out);
   slow_among_its_like(tests, out);
+  out.add(compare_transfers(tests));
   return out;
 }
 

@@ -55,6 +55,7 @@ Judgement judge_link_test(const LinkTest& test, const LinkReference& reference) 
   out.add(judge_peer_access(test));
   out.add(judge_gpu_peers(test, reference));
   out.add(judge_host_links(test));
+  out.add(judge_posting(test));
   return out;
 }
 

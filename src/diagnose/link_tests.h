@@ -49,5 +49,8 @@ Judgement judge_link_latency(const curve::LinkTest& test);
 Judgement judge_peer_access(const curve::LinkTest& test);
 Judgement judge_gpu_peers(const curve::LinkTest& test, const LinkReference& reference);
 Judgement judge_host_links(const curve::LinkTest& test);
+Judgement judge_posting(const curve::LinkTest& test);
+// nixlbench with host and GPU memory, read and written: is one of them far below the best?
+Judgement compare_transfers(std::span<const ComparedTest> tests);
 
 }  // namespace comm_probe::diagnose

@@ -1,6 +1,7 @@
 // nixlbench: a line of column names, rows of one block size each. B/W counts 10^9 bytes; Avg Lat is
-// the time of one block (total over iterations and batch). With more than two processes two more
-// columns stand behind the bandwidth.
+// the time of one block (total over iterations and batch), Avg Post and Avg Tx those of a transfer,
+// a batch of blocks: posting, then moving. With more than two processes two more columns stand
+// behind the bandwidth; Network Util among them counts 50 GB/s a pair, a constant of the tool.
 //
 //   "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9"
 //   -> 1 MiB, 38.98052 GB/s, 26.9 us
@@ -15,6 +16,7 @@ namespace {
 enum Column { kBlock, kBatch, kRate, kFixed };  // the columns that always stand there, in front
 // Behind the rate: Avg Lat, Avg Prep, P99 Prep, Avg Post, P99 Post, Avg Tx, P99 Tx.
 constexpr std::size_t kTimes = 7;
+enum Time { kLatency, kPrep, kP99Prep, kPost, kP99Post, kTx };
 
 class NixlbenchReader : public LinkToolReader {
  public:
@@ -24,6 +26,7 @@ class NixlbenchReader : public LinkToolReader {
 
  private:
   bool take_row(const LinkLine& line);
+  OptionalFigure post_share(const Tokens& tokens) const;
   void open(const LinkLine& line);
 
   std::string file_;
@@ -46,6 +49,13 @@ bool NixlbenchReader::take(const LinkLine& line) {
   return taken;
 }
 
+OptionalFigure NixlbenchReader::post_share(const Tokens& tokens) const {
+  const auto post = parse_decimal(tokens.at[kFixed + extra_ + kPost]);
+  const auto moving = parse_decimal(tokens.at[kFixed + extra_ + kTx]);
+  if (!post || !moving || *post < 0 || *moving < 0 || !(*post + *moving > 0)) return {};
+  return *post / (*post + *moving);
+}
+
 bool NixlbenchReader::take_row(const LinkLine& line) {
   Tokens tokens;
   split(line.text, tokens);
@@ -53,8 +63,10 @@ bool NixlbenchReader::take_row(const LinkLine& line) {
   if (tokens.size < 2 || tokens.size > whole) return false;
   const auto block = parse_decimal(tokens.at[kBlock]), batch = parse_decimal(tokens.at[kBatch]);
   if (!block || !batch || *block < 1 || *block > 1e15 || *batch < 1 || *batch > 1e9) return false;
-  row_is_cut_ = tokens.size < whole;
-  if (row_is_cut_) return true;
+  if (tokens.size < whole) {
+    row_is_cut_ = true;
+    return true;
+  }
   const auto rate = parse_decimal(tokens.at[kRate]);
   const auto time = parse_decimal(tokens.at[kFixed + extra_]);
   if (!rate || !time || *rate < 0 || *time < 0 || *rate > kLargestFigure || *time > kLargestFigure)
@@ -63,6 +75,7 @@ bool NixlbenchReader::take_row(const LinkLine& line) {
   row.bytes = core::Bytes::of(*block);
   row.average = core::Bandwidth::from_GBps(*rate);
   row.t_avg = core::Duration::from_us(*time);
+  row.post_share = post_share(tokens);
   row.line = line.number;
   if (test_.rows.size() < kMostLinkRows) test_.rows.push_back(row);
   return true;
@@ -80,6 +93,8 @@ void NixlbenchReader::open(const LinkLine& line) {
   test_.command = std::exchange(command_, {});
   test_.host = host_of_prompt(test_.command);
   test_.reads = contains(test_.command, "READ");
+  test_.gpu.is_used = contains(test_.command, "VRAM");
+  if (extra_ > 0) test_.title = "Network Util (%) is of 50 GB/s a pair, a constant of nixlbench";
   is_open_ = true;
 }
 

@@ -700,6 +700,21 @@ TEST(Nixlbench, AggregateColumnsStandBetween) {
   EXPECT_TRUE(test.is_cut) << "the last row";
   ASSERT_EQ(test.rows.size(), 1u);
   EXPECT_NEAR(test.rows[0].t_avg->in_us(), 8.0, 1e-9);
+  EXPECT_NEAR(test.rows[0].post_share.value_or(0), 1.2 / 8.0, 1e-9);
+  EXPECT_TRUE(test.gpu.is_used);
+}
+
+// A row that was cut in the middle of a table is missing too.
+TEST(Nixlbench, ACutRowInTheMiddleIsSaid) {
+  const Reading reading = read_text(
+      "Block Size (B)  Batch Size  B/W (GB/Sec)  Avg Lat. (us)  Avg Prep (us)  P99 Prep (us)  Avg "
+      "Post "
+      "(us)  P99 Post (us)  Avg Tx (us)  P99 Tx (us)\n----------\n"
+      "4096 1 0.630154 6.5 20.0\n"
+      "1048576 1 38.980520 26.9 20.0 25.0 1.3 2.1 25.6 26.9\n");
+  ASSERT_EQ(reading.links.size(), 1u);
+  EXPECT_TRUE(reading.links[0].is_cut);
+  EXPECT_EQ(reading.links[0].rows.size(), 1u);
 }
 
 }  // namespace
