@@ -37,7 +37,8 @@ Json row_json(const LinkRow& row) {
           {"avg_us", time_json(row.t_avg)},
           {"stdev_us", time_json(row.t_stdev)},
           {"p99_us", time_json(row.t_p99)},
-          {"p999_us", time_json(row.t_p999)}};
+          {"p999_us", time_json(row.t_p999)},
+          {"post_share", figure_json(row.post_share)}};
 }
 
 const char* kind_name(curve::MatrixKind kind) {

@@ -49,10 +49,20 @@ std::optional<Finding> graphs_off_by_experts(const EngineFacts& facts) {
   return finding;
 }
 
+// A start further down in the same file says what holds now.
+bool is_last_of_its_file(const serving::EngineStart& start,
+                         const std::vector<serving::EngineStart>& starts) {
+  return std::none_of(starts.begin(), starts.end(), [&start](const serving::EngineStart& other) {
+    return other.evidence.source == start.evidence.source &&
+           other.evidence.line.value_or(0) > start.evidence.line.value_or(0);
+  });
+}
+
 // One GPU has nobody to talk to.
 std::optional<Finding> graphs_off_by_flag(const EngineFacts& facts) {
   for (const serving::EngineStart& start : facts.lines.starts) {
     if (!start.eager.value_or(false) || start.tensor_parallel.value_or(2) < 2) continue;
+    if (!is_last_of_its_file(start, facts.lines.starts)) continue;
     const bool is_vllm = start.engine == "vLLM";
     Finding finding = without_graphs(fmt::format("{} runs without CUDA graphs ({})", start.engine,
                                                  is_vllm ? "enforce_eager" : "disable_cuda_graph"),

@@ -70,6 +70,10 @@ TEST(EngineRunning, FlagsThatSwitchGraphsOff) {
             std::vector<std::string>{"log.cuda-graphs-off"});
   EXPECT_TRUE(ids_of(vllm + "tensor_parallel_size=8, enforce_eager=False\n").empty());
   EXPECT_TRUE(ids_of(vllm + "tensor_parallel_size=1, enforce_eager=True\n").empty());
+  EXPECT_TRUE(ids_of(vllm + "tensor_parallel_size=8, enforce_eager=True\n" + vllm +
+                     "tensor_parallel_size=8, enforce_eager=False\n")
+                  .empty())
+      << "started again without it";
   const std::string sglang = "server_args=ServerArgs(tp_size=8, disable_cuda_graph=True, ";
   EXPECT_EQ(ids_of(sglang + "disaggregation_mode='null')\n"),
             std::vector<std::string>{"log.cuda-graphs-off"});
