@@ -146,7 +146,8 @@ Machine read_machine(EntryReader& entry, const Catalog& known) {
   if (entry.has("host_pcie")) machine.host_pcie = entry.pcie("host_pcie");
   machine.nics = entry.integer_or("nics", machine.nics, 0, kMostNics);
   machine.nics_per_net = entry.integer_or("nics_per_net", machine.nics_per_net, 1, kMostNics);
-  machine.gdr = entry.boolean_or("gdr", machine.gdr);
+  // a card without RDMA reads no GPU memory, unless a plugin is said to (TCPX)
+  machine.gdr = entry.boolean_or("gdr", machine.gdr && machine.nic.can_rdma);
   read_branches(entry, machine);
   const std::string fault = layout_fault(machine);
   if (!entry.failed() && !fault.empty()) entry.fail("branches", fault);

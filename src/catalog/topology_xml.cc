@@ -68,13 +68,14 @@ class TopologyWriter {
 };
 
 // Several NICs that NCCL sees as one net have a slot each; the first generation of 16 lanes that
-// carries their rate stands for them (AWS's file for P5 has 32 GT/s x16 for four gen4 NICs).
+// carries their rate stands for them (AWS's file for P5 has 32 GT/s x16 for four gen4 NICs). The
+// ports of one card have its slot.
 PcieLink TopologyWriter::slot_of_net() const {
   const Nic& nic = machine_.nic;
   if (machine_.nics_per_net <= 1) return nic.pcie;
   PcieLink slot = nic.pcie;
   for (int generation = 3; generation <= 6; ++generation) {
-    if (slot.raw().value >= nic.rate() * machine_.nics_per_net) break;
+    if (slot.raw().value >= nic.port_rate.value * machine_.nics_per_net) break;
     if (pcie(generation, 16).raw().value > slot.raw().value) slot = pcie(generation, 16);
   }
   return slot;
@@ -229,7 +230,7 @@ void TopologyWriter::net(int index) {
              {"port", std::to_string(index % ports + 1)},
              {"guid", fmt::format("{:#x}", 0x1000 * (tray_ + 1) + 0x10 * (index / ports))},
              {"maxconn", std::to_string(nic.can_rdma ? kRdmaConnections : kSocketConnections)},
-             {"gdr", machine_.gdr && nic.can_rdma ? "1" : "0"}});
+             {"gdr", machine_.gdr ? "1" : "0"}});
 }
 
 }  // namespace

@@ -169,8 +169,29 @@ TEST(TopologyXml, HasWhatNcclRequires) {
   }
 }
 
-TEST(TopologyXml, PortsOfOneCardShareItsGuid) {
+// NCCL 2.23 and later: the ports of one card are one net (NCCL_NET_MERGE_LEVEL=PORT).
+TEST(TopologyXml, PortsOfOneCardAreOneNet) {
   const pugi::xml_document document = our_topology("oci-h100");
+  const auto nets = document.select_nodes("//net");
+  ASSERT_EQ(nets.size(), 8U);
+  EXPECT_STREQ(nets[0].node().attribute("speed").value(), "400000");
+  EXPECT_STREQ(nets[0].node().parent().parent().attribute("link_speed").value(), "32.0 GT/s PCIe");
+  EXPECT_EQ(document.select_nodes("//nic").size(), 8U);
+}
+
+// The plugin of a cloud reads GPU memory without RDMA; a plain card does not.
+TEST(TopologyXml, GpuMemoryOverTcpx) {
+  EXPECT_STREQ(our_topology("gcp-a3-mega").select_node("//net").node().attribute("gdr").value(),
+               "1");
+}
+
+TEST(TopologyXml, PortsOfOneCardShareItsGuid) {
+  Machine machine = *Catalog::builtin().find_machine("oci-h100");
+  machine.nics_per_net = 1;
+  for (std::size_t i = 0; i < machine.branches.size(); ++i)
+    machine.branches[i].nets = {static_cast<int>(2 * i), static_cast<int>(2 * i + 1)};
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(topology_xml(machine)->c_str()));
   const auto nets = document.select_nodes("//net");
   ASSERT_EQ(nets.size(), 16U);
   EXPECT_STREQ(nets[0].node().attribute("guid").value(), nets[1].node().attribute("guid").value());
