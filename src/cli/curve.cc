@@ -18,6 +18,7 @@
 #include "cli/job_pricer.h"
 #include "cli/link_tests_view.h"
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "cli/topo_source.h"
 #include "core/finding_table.h"
 #include "core/input.h"
@@ -340,6 +341,7 @@ int show_curves(const Shell& shell, const CurveRequest& request) {
   if (!request.machine.empty())
     topology->pricer = std::make_unique<MachinePricer>(*reference->machine);
   reference->pricer = topology->pricer.get();
+  terminal_progress().begin("curve: reading and judging");
   const auto inputs = read_inputs(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   Judged judged;

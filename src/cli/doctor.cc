@@ -16,6 +16,7 @@
 #include "cli/doctor_view.h"
 #include "cli/job_pricer.h"
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "cli/trace_across.h"
 #include "cli/trace_killers.h"
 #include "cli/trace_report.h"
@@ -411,7 +412,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
       files_of_pile(request.paths, [&](const std::string& stream) { return bundles.kept(stream); });
   if (!given) return shell.fail(given.error());
   given->files = bundles.unpacked(given->files);
-  auto pile = load_pile(std::move(*given));
+  auto pile = load_pile(std::move(*given), terminal_progress());
   if (!pile) return shell.fail(bundles.named_as_given(pile.error()));
   pile->counters.snapshots.insert(pile->counters.snapshots.end(), bundles.counters().begin(),
                                   bundles.counters().end());

@@ -213,15 +213,17 @@ void read_other_json(const std::string& path, Content& content) {
 
 class PileReading {
  public:
-  explicit PileReading(std::vector<std::string> files)
-      : files_(std::move(files)), contents_(files_.size()) {}
+  PileReading(std::vector<std::string> files, core::Progress& progress)
+      : files_(std::move(files)), progress_(progress), contents_(files_.size()) {}
 
   void read() {
+    progress_.begin("doctor: reading", files_.size(), "files");
     core::for_each_index(
         files_.size(), [&](std::size_t i) { recognise(i); }, 8);
     // Lines are put together in the order of the files, by one thread; the others read the rest.
     core::for_each_index(
         files_.size() + 1, [&](std::size_t i) { i == 0 ? read_lines() : read_file(i - 1); }, 1);
+    progress_.begin("doctor: judging");
   }
   Pile finish();
 
@@ -251,7 +253,9 @@ class PileReading {
     content.may_count = looks_like_counters(input->head());
   }
   void read_file(std::size_t i);
+  void read_content(std::size_t i);
   void read_lines();
+  void read_lines_of(std::size_t i, torch::JobLineReader& job_reader);
   void take_dumps(Pile& pile);
   void take_traces(Pile& pile);
   void drop_tables();
@@ -264,6 +268,7 @@ class PileReading {
   }
 
   std::vector<std::string> files_;
+  core::Progress& progress_;
   std::vector<Content> contents_;
   torch::RankLists rank_lists_ = {};
   nccl::DebugLogReader log_reader_ = {};
@@ -273,7 +278,13 @@ class PileReading {
   std::set<std::string> taken_ = {};  // dumps, and what stands for one
 };
 
+// The lines of texts take longest, and are read in order by one thread: they count there.
 void PileReading::read_file(std::size_t i) {
+  read_content(i);
+  if (contents_[i].kind != PileKind::kText) progress_.advance();
+}
+
+void PileReading::read_content(std::size_t i) {
   Content& content = contents_[i];
   const std::string& path = files_[i];
   if (content.may_count) read_counters(path, content);
@@ -316,34 +327,40 @@ void PileReading::read_lines() {
       for (torch::JobLine& line : report.lines) lines_.lines.push_back(std::move(line));
     }
     if (content.kind != PileKind::kText) continue;
-    auto input = core::Input::open(files_[i]);
-    if (!input) continue;
-    log_reader_.begin_file(input->name());
-    job_reader.begin_file(input->name());
-    number_reader_.begin_file(input->name());
-    engine_reader_.begin_file(input->name());
-    const auto found = [&] {
-      return job_reader.found() + number_reader_.found() + engine_reader_.found();
-    };
-    const std::size_t before = found();
-    core::LineReader lines(*input);
-    for (core::Line line; lines.next(line);) {
-      const bool is_nccl = log_reader_.add(line);
-      content.has_nccl_lines = content.has_nccl_lines || is_nccl;
-      // of NCCL's own lines only those of trouble tell something of the job
-      if (!is_nccl || line.text.find("WARN") != line.text.npos) job_reader.add(line);
-      if (is_nccl) continue;
-      number_reader_.add(line);
-      engine_reader_.add(line);
-      if (auto setting = setting_of_line(line, files_[i]))
-        content.settings.push_back(std::move(*setting));
-    }
-    content.has_job_lines = found() > before;
-    if (lines.error()) content.error = *lines.error();
+    read_lines_of(i, job_reader);
+    progress_.advance();
   }
   torch::JobLines of_texts = job_reader.finish();
   for (torch::JobLine& line : lines_.lines) of_texts.lines.push_back(std::move(line));
   lines_ = std::move(of_texts);
+}
+
+void PileReading::read_lines_of(std::size_t i, torch::JobLineReader& job_reader) {
+  Content& content = contents_[i];
+  auto input = core::Input::open(files_[i]);
+  if (!input) return;
+  log_reader_.begin_file(input->name());
+  job_reader.begin_file(input->name());
+  number_reader_.begin_file(input->name());
+  engine_reader_.begin_file(input->name());
+  const auto found = [&] {
+    return job_reader.found() + number_reader_.found() + engine_reader_.found();
+  };
+  const std::size_t before = found();
+  core::LineReader lines(*input);
+  for (core::Line line; lines.next(line);) {
+    const bool is_nccl = log_reader_.add(line);
+    content.has_nccl_lines = content.has_nccl_lines || is_nccl;
+    // of NCCL's own lines only those of trouble tell something of the job
+    if (!is_nccl || line.text.find("WARN") != line.text.npos) job_reader.add(line);
+    if (is_nccl) continue;
+    number_reader_.add(line);
+    engine_reader_.add(line);
+    if (auto setting = setting_of_line(line, files_[i]))
+      content.settings.push_back(std::move(*setting));
+  }
+  content.has_job_lines = found() > before;
+  if (lines.error()) content.error = *lines.error();
 }
 
 // Dumps, and the logs beside them.
@@ -561,9 +578,9 @@ core::Error nothing_read(const std::vector<std::string>& files) {
 
 }  // namespace
 
-core::Result<Pile> load_pile(PileFiles given) {
+core::Result<Pile> load_pile(PileFiles given, core::Progress& progress) {
   COMM_PROBE_CHECK(!given.files.empty(), "a pile has files");
-  PileReading reading(given.files);
+  PileReading reading(given.files, progress);
   reading.read();
   Pile pile = reading.finish();
   // A job script alone is no artifact of a job.

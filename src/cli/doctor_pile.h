@@ -13,6 +13,7 @@
 #include "cli/pile_files.h"
 #include "cli/trace_load.h"
 #include "core/document.h"
+#include "core/progress.h"
 #include "core/result.h"
 #include "curve/curve.h"
 #include "diagnose/job.h"
@@ -54,6 +55,6 @@ struct Pile {
 };
 // Of the files and the caveats of files_of_pile(), bundles unpacked. Fails where nothing at all
 // could be read.
-core::Result<Pile> load_pile(PileFiles given);
+core::Result<Pile> load_pile(PileFiles given, core::Progress& progress);
 
 }  // namespace comm_probe::cli

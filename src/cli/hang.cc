@@ -7,6 +7,7 @@
 #include "cli/hang_tables.h"
 #include "cli/hang_view.h"
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "diagnose/hang_logs.h"
 #include "diagnose/wrong_numbers.h"
 
@@ -77,7 +78,7 @@ int run_hang(const Shell& shell, const HangRequest& request) {
   auto crew = core::Crew::join(host);
   if (!crew && !core::Crew::speaks(host)) return static_cast<int>(core::ErrorCode::kMissing);
   if (!crew) return shell.fail(crew.error());
-  auto inputs = load_hang(request.paths, *crew);
+  auto inputs = load_hang(request.paths, *crew, terminal_progress());
   const int status = crew->is_first() ? show_hang(shell, request, std::move(inputs)) : 0;
   return std::stoi(crew->broadcast(std::to_string(status)));
 }

@@ -90,8 +90,9 @@ void add_stand_ins(std::vector<HangFiles::One>& files) {
   }
 }
 
-Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew) {
-  auto files = read_hang_files(paths, crew);
+Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew,
+                             core::Progress& progress) {
+  auto files = read_hang_files(paths, crew, progress);
   if (!files) return files.error();
   HangInputs inputs;
   if (!crew.is_first()) return inputs;

@@ -7,6 +7,7 @@
 
 #include "core/crew.h"
 #include "core/document.h"
+#include "core/progress.h"
 #include "core/result.h"
 #include "torch/torch.h"
 
@@ -19,6 +20,7 @@ struct HangInputs {
   std::vector<core::Caveat> caveats = {};
 };
 // Fails where nothing could be read. On the others of a crew than the first nothing is in it.
-core::Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew);
+core::Result<HangInputs> load_hang(const std::vector<std::string>& paths, core::Crew& crew,
+                                   core::Progress& progress);
 
 }  // namespace comm_probe::cli

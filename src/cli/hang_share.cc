@@ -122,17 +122,21 @@ std::vector<Share> shares_of(const std::vector<Sight>& sights) {
   return shares;
 }
 
-std::vector<ReadFile> read_share(const std::vector<Share>& shares, int rank) {
+std::vector<ReadFile> read_share(const std::vector<Share>& shares, int rank,
+                                 core::Progress& progress) {
   std::vector<ReadFile> mine;
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (shares[i].rank == rank) mine.push_back({i, {}});
   torch::RankLists rank_lists;
+  progress.begin("hang: reading", mine.size(), "files");
   core::for_each_index(
       mine.size(),
       [&](std::size_t i) {
         mine[i].content = read_hang_file(shares[mine[i].place].path, rank_lists);
+        progress.advance();
       },
       1);
+  progress.begin("hang: comparing the ranks");
   return mine;
 }
 
@@ -171,12 +175,12 @@ Result<std::vector<Sight>> sights_of(const std::vector<std::string>& parts) {
   return sights;
 }
 
-Result<HangFiles> read_alone(const std::vector<std::string>& paths) {
+Result<HangFiles> read_alone(const std::vector<std::string>& paths, core::Progress& progress) {
   const Sight sight = look(paths);
   if (sight.error) return *sight.error;
   const std::vector<Share> shares = shares_of({sight});
   HangFiles all;
-  for (ReadFile& file : read_share(shares, 0))
+  for (ReadFile& file : read_share(shares, 0, progress))
     all.files.push_back({shares[file.place].path, std::move(file.content)});
   return all;
 }
@@ -184,8 +188,9 @@ Result<HangFiles> read_alone(const std::vector<std::string>& paths) {
 }  // namespace
 
 // Whatever fails on the first process, all make the same calls.
-Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::Crew& crew) {
-  if (crew.size() == 1) return read_alone(paths);
+Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::Crew& crew,
+                                  core::Progress& progress) {
+  if (crew.size() == 1) return read_alone(paths, progress);
   const std::vector<std::string> looked = crew.gather(packed(look(paths)));
   const auto sights = sights_of(looked);
   std::vector<Share> shares = sights ? shares_of(*sights) : std::vector<Share>();
@@ -193,7 +198,8 @@ Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::C
   core::Unpacker unpacker(same);
   unpacker(shares);
   if (!unpacker.ok()) shares.clear();
-  const std::vector<std::string> parts = crew.gather(packed(read_share(shares, crew.rank())));
+  const std::vector<std::string> parts =
+      crew.gather(packed(read_share(shares, crew.rank(), progress)));
   if (!crew.is_first()) return HangFiles{};
   if (!sights) return sights.error();
   if (shares.empty()) return sights->front().error.value_or(core::input_error("no file"));

@@ -8,6 +8,7 @@
 
 #include "cli/hang_file.h"
 #include "core/crew.h"
+#include "core/progress.h"
 #include "core/result.h"
 
 namespace comm_probe::cli {
@@ -23,6 +24,7 @@ struct HangFiles {
 // dump that is cut before its first entry.
 void add_stand_ins(std::vector<HangFiles::One>& files);
 // Fails where no process sees a file; on the others than the first there are no files in it.
-core::Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::Crew& crew);
+core::Result<HangFiles> read_hang_files(const std::vector<std::string>& paths, core::Crew& crew,
+                                        core::Progress& progress);
 
 }  // namespace comm_probe::cli

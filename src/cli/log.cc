@@ -10,6 +10,7 @@
 #include "cli/log_plan_view.h"
 #include "cli/log_view.h"
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "diagnose/engine.h"
@@ -165,6 +166,7 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
 }
 
 int show_log(const Shell& shell, const LogRequest& request) {
+  terminal_progress().begin("log: reading and judging");
   const auto inputs = read_logs(request.paths);
   if (!inputs) return shell.fail(inputs.error());
   Document document{.command = "log"};

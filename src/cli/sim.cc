@@ -9,6 +9,7 @@
 #include "cli/sim_fabric.h"
 #include "cli/sim_parts.h"
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "core/number.h"
 #include "core/units.h"
 
@@ -122,6 +123,7 @@ int sim_on_fabric(const Shell& shell, SimFlags& flags, const sim::FabricShape& s
   if (!what) return shell.fail(what.error());
   const auto all = fabric_what_if(flags.fabric, shape, *what);
   if (!all) return shell.fail(all.error());
+  terminal_progress().begin("sim: playing messages on the fabric");
   const auto played = sim::play_on_fabric(*all);
   if (!played) return shell.fail(played.error());
   Document document = document_of(*question);
@@ -165,6 +167,7 @@ int sim_collective(const Shell& shell, SimFlags& flags) {
   if (const auto network = open_network(*question)) return sim_on_fabric(shell, flags, *network);
   const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
+  terminal_progress().begin("sim: playing every step");
   const auto outcome = sim::play(*what);
   if (!outcome) return shell.fail(outcome.error());
   Document document = document_of(*question);

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "cli/subcommands.h"
+#include "cli/terminal_progress.h"
 #include "cli/trace_across.h"
 #include "cli/trace_killers.h"
 #include "cli/trace_moe.h"
@@ -100,7 +101,7 @@ int show_trace(const Shell& shell, TraceRequest& request) {
   const auto moe = request.moe.given(request.reference);
   if (!moe) return shell.fail(moe.error());
   const AcrossRequest across{*reference, request.reference.message(), *moe};
-  auto inputs = load_traces(load);
+  auto inputs = load_traces(load, terminal_progress());
   if (!inputs) return shell.fail(inputs.error());
   if (inputs->traces.empty() && !inputs->logs.empty()) {
     if (!request.csv.empty())

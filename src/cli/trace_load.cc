@@ -160,12 +160,17 @@ void drop_idle_traces(TraceInputs& inputs) {
   std::erase_if(inputs.traces, [](const torch::Trace& trace) { return trace.gpu_ops.empty(); });
 }
 
-Result<TraceInputs> load_traces(const TraceLoadRequest& request) {
+Result<TraceInputs> load_traces(const TraceLoadRequest& request, core::Progress& progress) {
   const auto files = core::expand_paths(request.paths);
   if (!files) return files.error();
   std::vector<TraceFile> contents(files->size());
-  const auto read = [&](std::size_t i) { contents[i] = read_trace_file((*files)[i], request); };
+  progress.begin("trace: reading", files->size(), "files");
+  const auto read = [&](std::size_t i) {
+    contents[i] = read_trace_file((*files)[i], request);
+    progress.advance();
+  };
   core::for_each_index(files->size(), read, 1);
+  progress.begin("trace: comparing the ranks");
   TraceInputs inputs;
   for (TraceFile& content : contents) {
     for (torch::Trace& trace : content.traces) inputs.traces.push_back(std::move(trace));

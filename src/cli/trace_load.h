@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/document.h"
+#include "core/progress.h"
 #include "core/result.h"
 #include "torch/readers/inspector.h"
 #include "torch/readers/trace_builder.h"
@@ -28,7 +29,7 @@ struct TraceInputs {
 };
 // Fails where nothing could be read, where two files are of the same rank, and where they are of
 // jobs of different sizes.
-core::Result<TraceInputs> load_traces(const TraceLoadRequest& request);
+core::Result<TraceInputs> load_traces(const TraceLoadRequest& request, core::Progress& progress);
 
 // What one file turned out to be; may be read by several threads at a time.
 struct TraceFile {

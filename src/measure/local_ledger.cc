@@ -78,7 +78,7 @@ core::Result<Run> run_by_ledger(const Plan& asked, const Progress& progress) {
   Plan plan = asked;
   if (ledger) plan.choose = [&](core::Bytes bytes) { return ledger->fastest(asked, bytes); };
   progress(fmt::format("measuring {} on {} ranks", op_name(plan.op), plan.ranks));
-  auto run = run_local(plan);
+  auto run = run_local_shown(plan, progress);
   if (!run || !ledger) return run;
   for (Row& row : run->rows)
     if (row.bytes.count() > 0) row.predicted = ledger->price(plan, row.bytes, row.algorithm);

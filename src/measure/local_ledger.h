@@ -42,5 +42,7 @@ class LocalLedger {
 // follows from them. Without one (one rank, more ranks than cores, links that cannot be measured)
 // the usual algorithms are taken and nothing is predicted.
 core::Result<Run> run_by_ledger(const Plan& plan, const Progress& progress);
+// run_local(), which says the size that is measured at least every 100 ms.
+core::Result<Run> run_local_shown(const Plan& plan, const Progress& progress);
 
 }  // namespace comm_probe::measure

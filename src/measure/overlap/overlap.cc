@@ -226,7 +226,7 @@ Result<Overlap> measure_overlap(const OverlapPlan& plan,
   progress("overlap of a product and an all_reduce");
   const local::Ended ended = local::run_ranks(
       1, [&](int) { be_probe(plan, has_nccl ? &*library : nullptr, devices->count, board); },
-      {.only_stopped = true}, local::Binding::kNone);
+      {.limit = {.only_stopped = true}, .binding = local::Binding::kNone});
   if (ended.interrupted_by != 0) return Overlap{.interrupted_by = ended.interrupted_by};
   if (board.failure[0] != '\0') return core::missing_error(board.failure, board.hint);
   if (!ended.ok() || board.is_done == 0) return ended_early(plan, ended);

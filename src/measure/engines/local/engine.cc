@@ -10,6 +10,7 @@
 #include "measure/engines/local/session.h"
 #include "measure/free_memory.h"
 #include "measure/known_data.h"
+#include "measure/local_ledger.h"
 #include "measure/measure.h"
 #include "measure/rank_samples.h"
 
@@ -65,6 +66,13 @@ core::Result<std::vector<Step>> steps_of(const Plan& plan, const std::vector<Byt
     steps.push_back(step);
   }
   return steps;
+}
+
+// "all_reduce of 64 KiB on 2 ranks, size 14 of 25"
+std::string stage_of(const Plan& plan, const std::vector<Step>& steps, const SampleTable& table) {
+  const std::size_t at = std::min(table.finished_by_all(), steps.size() - 1);
+  return fmt::format("measuring {} of {} on {} ranks, size {} of {}", op_name(plan.op),
+                     core::format_bytes(steps[at].amount.bytes), plan.ranks, at + 1, steps.size());
 }
 
 Timing timing_at(const Plan& plan, const SampleTable& table, std::size_t step, bool in_place) {
@@ -128,6 +136,10 @@ core::Result<bool> check_local(const Plan& plan) {
 }
 
 core::Result<Run> run_local(const Plan& plan) {
+  return run_local_shown(plan, [](const std::string&) {});
+}
+
+core::Result<Run> run_local_shown(const Plan& plan, const Progress& progress) {
   if (const auto possible = check_local(plan); !possible) return possible.error();
   const auto sizes = sizes_of(plan);
   if (!sizes) return sizes.error();
@@ -140,7 +152,8 @@ core::Result<Run> run_local(const Plan& plan) {
   const int cores = local_cores();
   const local::Session session = {plan, *steps, *memory, *table, cores};
   const local::Ended ended =
-      local::run_ranks(plan.ranks, [&](int rank) { local::run_session(session, rank); });
+      local::run_ranks(plan.ranks, [&](int rank) { local::run_session(session, rank); },
+                       {.look = [&] { progress(local::stage_of(plan, *steps, *table)); }});
   Run run = {.plan = plan,
              .context = local::context_of(plan, cores, ended),
              .rows = local::rows_of(plan, *steps, *table)};

@@ -141,11 +141,10 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit,
-                Binding binding) {
+Ended run_ranks(int ranks, const std::function<void(int)>& body, const Care& care) {
   const WatchedSignals signals;
-  Standstill standstill(limit);
-  Ranks all(binding, signals);
+  Standstill standstill(care.limit);
+  Ranks all(care.binding, signals);
   all.start(ranks, body);
   while (all.running()) {
     if (!all.ended().ok()) all.kill_rest();
@@ -153,6 +152,7 @@ Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit
     if (signal != 0 && signal != SIGCHLD) all.interrupt(signal);
     all.collect();
     all.watch(standstill);
+    care.look();
   }
   return all.ended();
 }

@@ -39,9 +39,15 @@ std::vector<int> allowed_cpus();
 // of 8 B: 4.4 us left to the scheduler, 2.2 us bound); or all for all, where a rank has threads.
 enum class Binding { kOneCpu, kNone };
 
+// How the parent treats them.
+struct Care {
+  StandstillLimit limit = {};
+  Binding binding = Binding::kOneCpu;
+  std::function<void()> look = [] {};  // called about every 100 ms
+};
+
 // Runs `body(rank)` in a process of its own for every rank and returns when all have ended.
-Ended run_ranks(int ranks, const std::function<void(int)>& body, StandstillLimit limit = {},
-                Binding binding = Binding::kOneCpu);
+Ended run_ranks(int ranks, const std::function<void(int)>& body, const Care& care = {});
 
 // Ends the calling process by SIGALRM when `limit` is over; zero: never.
 void end_after(core::Duration limit);

@@ -137,9 +137,9 @@ Result<Run> run(const Plan& asked, const Progress& progress) {
   progress(fmt::format("{} on {} ranks, NCCL {}", op_name(plan.op), layout->ranks(),
                        library->version().text()));
   // NCCL's threads, too, would be bound to one CPU.
-  const local::Ended ended = local::run_ranks(
-      processes, [&start](int child) { be_process(start, child); }, {.only_stopped = true},
-      local::Binding::kNone);
+  const local::Ended ended =
+      local::run_ranks(processes, [&start](int child) { be_process(start, child); },
+                       {.limit = {.only_stopped = true}, .binding = local::Binding::kNone});
   if (start.listener.socket >= 0) ::close(start.listener.socket);
   return outcome_of(start, ended);
 }

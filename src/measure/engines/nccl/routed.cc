@@ -227,9 +227,9 @@ Result<RoutedRun> run_routed(const RoutedPlan& plan, const Progress& progress) {
   auto* records = reinterpret_cast<RoutedRecord*>(memory->data());
   progress(
       fmt::format("sending {} tokens between {} GPUs", plan.routing.tokens(), plan.shape.ranks));
-  const local::Ended end = local::run_ranks(
-      1, [&](int) { be_process(*library, plan, cases, board->note(0), records); },
-      {.only_stopped = true}, local::Binding::kNone);
+  const local::Ended end =
+      local::run_ranks(1, [&](int) { be_process(*library, plan, cases, board->note(0), records); },
+                       {.limit = {.only_stopped = true}, .binding = local::Binding::kNone});
   RoutedRun run{.moves_only = true};
   run.context.engine = "nccl";
   run.context.versions = {fmt::format("NCCL {} ({})", library->version().text(), library->file())};
