@@ -32,6 +32,7 @@ using boost::system::error_code;
 constexpr unsigned kMostAtOnce = 8;
 constexpr std::size_t kMostSaid = 4096;  // of what it writes on stderr
 constexpr rlim_t kMostMemory = rlim_t{16} << 30U;
+constexpr rlim_t kLeastMemory = rlim_t{1} << 30U;
 constexpr std::chrono::milliseconds kBetweenLooks(5);
 
 void limit(int resource, rlim_t most) {
@@ -39,15 +40,24 @@ void limit(int resource, rlim_t most) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &both);
 }
 
-void limit_myself() {
+// What one of them may write to: shares of three quarters of the machine.
+rlim_t memory_share(std::size_t at_once) {
+  const auto pages = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
+  const auto page = static_cast<rlim_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
+  return std::clamp(pages * page / 4 * 3 / at_once, kLeastMemory, kMostMemory);
+}
+
+// Sanitizers reserve more than there is.
+void limit_myself([[maybe_unused]] rlim_t memory) {
   limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  limit(RLIMIT_AS, kMostMemory);  // sanitizers reserve more than there is
+  limit(RLIMIT_AS, kMostMemory);
+  limit(RLIMIT_DATA, memory);
 #endif
 }
 
 // Only calls that are safe in a child of a process of any kind.
-[[noreturn]] void become_doctor(const char* folder, int says) {
+[[noreturn]] void become_doctor(const char* folder, int says, rlim_t memory) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -58,7 +68,7 @@ void limit_myself() {
   constexpr int kMostOpen = 4096;
   for (int descriptor = STDERR_FILENO + 1; descriptor < kMostOpen; ++descriptor)
     ::close(descriptor);
-  limit_myself();
+  limit_myself(memory);
   const char* const words[] = {"comm-probe",   "doctor",       "--html",
                                Doctors::kPage, Upload::kFiles, nullptr};
   if (::chdir(folder) == 0) ::execv("/proc/self/exe", const_cast<char* const*>(words));
@@ -75,14 +85,15 @@ std::string last_line(std::string said) {
 
 Verdict verdict_of(int status, const std::string& said, bool has_page) {
   if (WIFSIGNALED(status))
-    return {Refusal{500, fmt::format("doctor was ended by signal {} ({}) on these files: a bug in "
-                                     "comm-probe; please report it with the files",
+    return {Refusal{500, fmt::format("doctor was ended by signal {} ({}) on these files: they need "
+                                     "more memory than it may use, or a bug in comm-probe; please "
+                                     "report it with the files",
                                      WTERMSIG(status), ::strsignal(WTERMSIG(status)))}};
   const int exit_status = WEXITSTATUS(status);
   const bool is_result = exit_status == 0 || exit_status == 1 || exit_status == 5;
   if (is_result && has_page) return {{}, exit_status};
-  const bool is_input = exit_status == 2;
-  return {Refusal{is_input ? 422 : 500, "doctor: " + last_line(said)}, exit_status};
+  const int status_of_http = exit_status == 2 ? 422 : exit_status == 3 ? 503 : 500;
+  return {Refusal{status_of_http, "doctor: " + last_line(said)}, exit_status};
 }
 
 }  // namespace
@@ -98,10 +109,11 @@ struct Run : std::enable_shared_from_this<Run> {
   asio::steady_timer timer;
   pid_t child = -1;
   bool is_late = false;
+  bool is_given_up = false;
   std::string said = {};
   std::array<char, 1024> block = {};
 
-  bool start();
+  bool start(rlim_t memory);
   void watch(core::Duration patience);
   void listen(std::function<void()> ended);
   void reap(std::function<void()> ended);
@@ -111,11 +123,11 @@ struct Run : std::enable_shared_from_this<Run> {
   }
 };
 
-bool Run::start() {
+bool Run::start(rlim_t memory) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return false;
   child = ::fork();
-  if (child == 0) become_doctor(folder.c_str(), ends[1]);
+  if (child == 0) become_doctor(folder.c_str(), ends[1], memory);
   ::close(ends[1]);
   if (child < 0) return ::close(ends[0]), false;
   ::setpgid(child, child);  // also here: whoever comes first
@@ -159,7 +171,11 @@ void Run::reap(std::function<void()> ended) {
   ended();
 }
 
+// Said to nobody but the log of serve.
+Verdict given_up() { return {Refusal{499, "the client went away; doctor was ended"}}; }
+
 Verdict Run::verdict(int status) const {
+  if (is_given_up) return given_up();
   if (is_late)
     return {Refusal{504,
                     "doctor took longer than it may (--patience) and was ended; give it these "
@@ -184,7 +200,7 @@ void Doctors::Ward::begin_next() {
   while (!waiting.empty() && running.size() < at_once) {
     const std::shared_ptr<Run> run = std::move(waiting.front());
     waiting.pop_front();
-    if (!run->start()) {
+    if (!run->start(memory_share(at_once))) {
       run->done({Refusal{503, fmt::format("cannot start doctor: {}", std::strerror(errno))}});
       continue;
     }
@@ -207,6 +223,20 @@ Doctors::~Doctors() {
   }
   ward_->waiting.clear();
   ward_->running.clear();
+}
+
+void Doctors::give_up(const std::string& folder) {
+  const auto is_meant = [&](const std::shared_ptr<Run>& run) { return run->folder == folder; };
+  const auto waits = std::find_if(ward_->waiting.begin(), ward_->waiting.end(), is_meant);
+  if (waits != ward_->waiting.end()) {
+    const std::shared_ptr<Run> run = *waits;
+    ward_->waiting.erase(waits);
+    return run->done(given_up());
+  }
+  const auto runs = std::find_if(ward_->running.begin(), ward_->running.end(), is_meant);
+  if (runs == ward_->running.end()) return;
+  (*runs)->is_given_up = true;
+  (*runs)->end();
 }
 
 void Doctors::examine(const std::string& folder, Done done) {

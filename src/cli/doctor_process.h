@@ -1,6 +1,7 @@
 // `doctor` over one folder, in a process of its own: what a hostile file does to it, it does to
 // that process, which has a time limit, a memory limit and no open file of ours. A few run at once,
-// the others wait in order.
+// the others wait in order. All that run at once share three quarters of the memory of the
+// machine.
 //
 //   doctors.examine("/tmp/comm-probe-serve-x4TR9a/3f..", [](const Verdict& verdict) {...});
 //   // comm-probe doctor --html page.html upload, in that folder
@@ -33,6 +34,8 @@ class Doctors {
 
   using Done = std::function<void(const Verdict&)>;
   void examine(const std::string& folder, Done done);
+  // Nobody waits for it any more: it is ended, or never begun, and `done` is told so.
+  void give_up(const std::string& folder);
 
   static constexpr const char* kPage = "page.html";
 

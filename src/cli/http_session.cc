@@ -38,6 +38,7 @@ constexpr std::size_t kBlock = 65536;
 constexpr std::uint32_t kLongestHeader = 16384;
 constexpr std::chrono::seconds kHeaderTime(15);  // for all of it, not for each byte
 constexpr std::chrono::seconds kDrainTime(10);
+constexpr std::chrono::seconds kShortDrain(1);   // of one that has sent no body
 constexpr std::chrono::minutes kAnswerTime(10);  // a page may be large, and the way to it slow
 constexpr std::chrono::hours kLongestUpload(1);
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -82,7 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
     parser_.header_limit(kLongestHeader);
     parser_.body_limit(settings().limit.whole());
   }
-  ~Session() { home_.closed(); }
+  ~Session() { leave(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -103,6 +104,11 @@ class Session : public std::enable_shared_from_this<Session> {
     return view(found->value());
   }
 
+  // Counted no more: one that was refused does not keep others out.
+  void leave() {
+    if (is_counted_) home_.closed();
+    is_counted_ = false;
+  }
   void give_time(Clock::duration time);
   bool is_gone(const error_code& error);
   void on_header(const error_code& error);
@@ -117,6 +123,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void read_body();
   void on_body(const error_code& error);
   void finish_upload();
+  void watch_client();
   void on_verdict(const Verdict& verdict);
   void tell(const Verdict& verdict) const;
 
@@ -137,6 +144,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<MultipartReader> reader_ = {};
   Clock::time_point end_ = Clock::now() + kLongestUpload;
   bool is_late_ = false;
+  bool is_counted_ = true;
+  bool is_examined_ = false;  // doctor reads the files
 };
 
 // For the operation that begins now: it ends with is_late_ when the time is over.
@@ -224,7 +233,11 @@ void Session::begin_upload() {
     return refuse({415, "expected files as multipart/form-data, as curl -F file=@nccl.log sends"});
   const auto boundary = boundary_of(type);
   if (!boundary) return refuse({400, "malformed multipart/form-data: no boundary in the header"});
-  upload_ = std::make_unique<Upload>(home_.new_folder());
+  const auto length = parser_.content_length();
+  if (length && *length <= settings().limit.whole() &&
+      !home_.room().has(core::Bytes::of(std::uint64_t{*length})))
+    return refuse(home_.room().refusal());
+  upload_ = std::make_unique<Upload>(home_.new_folder(), home_.room());
   reader_.emplace(*boundary, *upload_);
   block_.resize(kBlock);
   if (parser_.is_done()) return finish_upload();  // there is no body
@@ -264,11 +277,28 @@ void Session::finish_upload() {
   timer_.cancel();
   if (const Refused refused = reader_->finish()) return refuse(*refused);
   if (upload_->files() == 0) return refuse({400, "the upload holds no file"});
+  is_examined_ = true;
+  watch_client();
   home_.examine(upload_->folder(),
                 [self = shared_from_this()](const Verdict& verdict) { self->on_verdict(verdict); });
 }
 
+// One that closes its side while doctor reads does not wait for the answer. What else it sends is
+// passed over.
+void Session::watch_client() {
+  stream_.expires_never();
+  stream_.async_read_some(asio::buffer(block_),
+                          [weak = weak_from_this()](error_code error, std::size_t) {
+                            const auto self = weak.lock();
+                            if (!self || !self->is_examined_) return;
+                            if (!error) return self->watch_client();
+                            self->home_.give_up(std::string(self->upload_->folder()));
+                          });
+}
+
 void Session::on_verdict(const Verdict& verdict) {
+  is_examined_ = false;
+  stream_.cancel();  // the watch over the client
   tell(verdict);
   end_ = Clock::now() + kLongestUpload;
   if (verdict.refused) return refuse(*verdict.refused);
@@ -320,7 +350,8 @@ void Session::send(http::response<Body> response) {
 void Session::finish() {
   error_code ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  end_ = std::min(end_, Clock::now() + kDrainTime);
+  leave();
+  end_ = std::min(end_, Clock::now() + (block_.empty() ? kShortDrain : kDrainTime));
   block_.resize(kBlock);
   drain();
 }

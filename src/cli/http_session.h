@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/doctor_process.h"
+#include "cli/upload.h"
 #include "cli/upload_server.h"
 
 namespace comm_probe::cli {
@@ -19,6 +20,10 @@ class SessionHome {
   virtual std::string_view machine() const = 0;
   virtual std::string new_folder() = 0;
   virtual void examine(const std::string& folder, Doctors::Done done) = 0;
+  // The client of the upload in FOLDER went away.
+  virtual void give_up(const std::string& folder) = 0;
+  // For the files of all clients.
+  virtual UploadRoom& room() = 0;
   // The page in FOLDER gets an id.
   virtual std::string keep_page(const std::string& folder) = 0;
   // Empty where there is no page of this id (any more).

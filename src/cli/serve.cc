@@ -18,6 +18,7 @@ struct ServeRequest {
   int port = 8642;
   std::string bind = "127.0.0.1";
   core::Bytes limit = core::Bytes::of(std::uint64_t{1} << 30U);
+  core::Bytes total = core::Bytes::of(std::uint64_t{8} << 30U);
   core::Duration patience = core::Duration::from_seconds(300);
   core::Duration idle = core::Duration::from_seconds(30);
 };
@@ -38,6 +39,7 @@ ServerSettings settings_of(const Shell& shell, const ServeRequest& request,
                           .port = request.port,
                           .token = is_loopback(request.bind) ? "" : random_word(),
                           .limit = request.limit,
+                          .total = request.total,
                           .patience = request.patience,
                           .idle = request.idle,
                           .folder = folder};
@@ -65,7 +67,23 @@ core::Document announcement(const ServeRequest& request, const UploadServer& ser
   return document;
 }
 
+// What would start a server that refuses everything.
+std::optional<core::Error> refusal_of(const ServeRequest& request) {
+  if (request.limit <= core::Bytes())
+    return core::input_error("--limit 0 takes no upload", "expected a size like 1GiB");
+  if (request.limit > request.total)
+    return core::input_error(
+        fmt::format("--limit {} is more than --total {}", core::format_bytes(request.limit),
+                    core::format_bytes(request.total)),
+        "--total holds all uploads of one time");
+  if (request.idle <= core::Duration() || request.patience <= core::Duration())
+    return core::input_error("--idle and --patience of 0 leave no time",
+                             "expected a time like 30s");
+  return std::nullopt;
+}
+
 int serve(const Shell& shell, const ServeRequest& request) {
+  if (const auto refused = refusal_of(request)) return shell.fail(*refused);
   auto folder = core::TemporaryFolder::make("comm-probe-serve");
   if (!folder) return shell.fail(folder.error());
   const core::FolderKeeper keeper(folder->path());
@@ -91,6 +109,8 @@ void add_serve(CLI::App& root, Shell& shell) {
                   "others send files, and its URL holds a token")
       ->type_name("ADDRESS");
   add_bytes(*app, "--limit", request->limit, "the largest upload")->default_str("1GiB");
+  add_bytes(*app, "--total", request->total, "what all uploads of one time may hold together")
+      ->default_str("8GiB");
   add_duration(*app, "--patience", request->patience, "the longest run of doctor")
       ->default_str("300s");
   add_duration(*app, "--idle", request->idle, "how long a client may send nothing")

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/units.h"
 #include "report/utf8.h"
 
 namespace comm_probe::cli {
@@ -66,7 +67,13 @@ std::string safe_name(std::string_view wish) {
   return name;
 }
 
-Upload::Upload(std::string folder) : folder_(std::move(folder)) {
+Refusal UploadRoom::refusal() const {
+  return {503, fmt::format("the uploads of all clients together would hold more than {} (--total); "
+                           "try again when others are done",
+                           core::format_bytes(most))};
+}
+
+Upload::Upload(std::string folder, UploadRoom& room) : folder_(std::move(folder)), room_(room) {
   ::mkdir(folder_.c_str(), S_IRWXU);
 }
 
@@ -74,6 +81,12 @@ Upload::~Upload() {
   close();
   std::error_code ignored;
   if (!is_kept_) fs::remove_all(folder_, ignored);
+  give_back();
+}
+
+void Upload::give_back() {
+  room_.held = room_.held - held_;
+  held_ = {};
 }
 
 // The second file of a name stands in a folder of its own, "2/rank0.log": names tell ranks.
@@ -93,8 +106,8 @@ Refused Upload::begin(const FormPart& part) {
   close();
   if (!part.file_name || part.file_name->empty()) return std::nullopt;  // no file was chosen
   if (files_ == kMostFiles)
-    return Refusal{413, fmt::format("the upload holds more than {} files; pack them into one "
-                                    "archive, or name their folder to comm-probe doctor",
+    return Refusal{413, fmt::format("the upload holds more than {} files; name their folder to "
+                                    "comm-probe doctor instead",
                                     kMostFiles)};
   const std::string name = safe_name(*part.file_name);
   file_ = open_new(name);
@@ -108,7 +121,13 @@ Refused Upload::begin(const FormPart& part) {
 }
 
 Refused Upload::data(std::string_view bytes) {
-  bytes_ += core::Bytes::of(static_cast<std::uint64_t>(bytes.size()));
+  const core::Bytes size = core::Bytes::of(static_cast<std::uint64_t>(bytes.size()));
+  bytes_ += size;
+  if (file_ >= 0 && !room_.has(size)) return room_.refusal();
+  if (file_ >= 0) {
+    held_ += size;
+    room_.held += size;
+  }
   while (file_ >= 0 && !bytes.empty()) {
     const ssize_t written = ::write(file_, bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR) return cannot_keep(errno);
@@ -122,9 +141,10 @@ Refused Upload::end() {
   return std::nullopt;
 }
 
-void Upload::remove_files() const {
+void Upload::remove_files() {
   std::error_code ignored;
   fs::remove_all(fs::path(folder_) / kFiles, ignored);
+  give_back();
 }
 
 void Upload::close() {

@@ -65,7 +65,9 @@ struct UploadServer::State : SessionHome {
   };
 
   explicit State(ServerSettings given)
-      : settings(std::move(given)), doctors(context, settings.patience) {}
+      : settings(std::move(given)),
+        doctors(context, settings.patience),
+        all_uploads{settings.total} {}
 
   const ServerSettings& of_server() const override { return settings; }
   std::string_view machine() const override { return machine_name; }
@@ -73,6 +75,8 @@ struct UploadServer::State : SessionHome {
   void examine(const std::string& folder, Doctors::Done done) override {
     doctors.examine(folder, std::move(done));
   }
+  void give_up(const std::string& folder) override { doctors.give_up(folder); }
+  UploadRoom& room() override { return all_uploads; }
   std::string keep_page(const std::string& folder) override;
   std::string page_file(std::string_view id) const override;
   void opened() override { ++sessions; }
@@ -86,6 +90,7 @@ struct UploadServer::State : SessionHome {
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   Doctors doctors;
+  UploadRoom all_uploads;
   std::string address = {};
   std::string machine_name = {};
   std::deque<Page> pages = {};  // the oldest first

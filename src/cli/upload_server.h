@@ -25,6 +25,7 @@ struct ServerSettings {
   int port = 0;  // 0: any free one
   std::string token = {};
   core::Bytes limit = {};        // of one upload
+  core::Bytes total = {};        // of all uploads at one time
   core::Duration patience = {};  // with one run of doctor
   core::Duration idle = {};      // with a client that sends nothing
   std::string folder = {};       // private to us; what is in it goes with the program

@@ -5,10 +5,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "run_binary.h"
 #include "running_server.h"
 
 namespace comm_probe::test {
@@ -137,6 +140,74 @@ TEST(ServeLoad, SurvivesClientsThatGoAway) {
     client.send(request);
   }  // does not wait for the answer
   EXPECT_EQ(post(server.port(), {table()}).status, 303);
+}
+
+std::string large_form(std::size_t bytes) {
+  const std::string line = "node1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n";
+  std::string text;
+  while (text.size() < bytes) text += line;
+  return form_of({{"rank0.log", text}});
+}
+
+bool wait_for_children(const RunningServer& server, std::size_t count) {
+  const auto deadline = Clock::now() + std::chrono::seconds(20);
+  while (server.children().size() != count && Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return server.children().size() == count;
+}
+
+std::size_t files_below(const std::string& folder) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    files += entry.is_regular_file() ? 1 : 0;
+  return files;
+}
+
+// Stopped, so that it would not end by itself.
+TEST(ServeLoad, EndsTheDoctorOfAClientThatGoesAway) {
+  const RunningServer server;
+  const std::size_t before = server.children().size();
+  {
+    const Client client(server.port());
+    ASSERT_TRUE(client.send(post_of(large_form(20 * kMegabyte))));
+    ASSERT_TRUE(wait_for_children(server, before + 1));
+    ::kill(server.children().back(), SIGSTOP);
+  }
+  EXPECT_TRUE(wait_for_children(server, before));
+  EXPECT_EQ(files_below(server.temporary_folder()), 0U);
+  EXPECT_EQ(post(server.port(), {table()}).status, 303);
+}
+
+TEST(ServeLoad, BoundsAllUploadsTogether) {
+  const RunningServer server({"--limit", "1MB", "--total", "1MB"});
+  const std::string half = large_form(600000);
+  auto first = std::make_unique<Client>(server.port());
+  const std::string request = post_of(half);
+  first->send(request.substr(0, request.size() - 1000));
+  for (int i = 0; i < 1000 && files_below(server.temporary_folder()) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Answer refused = ask(server.port(), request);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(refused.body, testing::HasSubstr("--total")) << refused.body;
+  EXPECT_EQ(post(server.port(), {table()}).status, 303);  // there is room for a small one
+  first.reset();
+  int status = 503;
+  for (int i = 0; i < 100 && status == 503; ++i) status = ask(server.port(), request).status;
+  EXPECT_EQ(status, 303);
+}
+
+TEST(ServeLoad, RefusesToStartWhereItWouldRefuseEverything) {
+  using Words = std::vector<std::string>;
+  for (const Words& words :
+       {Words{"--limit", "0"}, Words{"--idle", "0s"}, Words{"--patience", "0s"},
+        Words{"--limit", "2GiB", "--total", "1GiB"}}) {
+    Words all = {"serve", "--port", "0"};
+    all.insert(all.end(), words.begin(), words.end());
+    const BinaryRun run = run_binary(all);
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_EQ(lines_of(run.err).size(), 1U) << run;
+  }
 }
 
 }  // namespace

@@ -68,6 +68,13 @@ void RunningServer::read_announcement(int from) {
   address_ = result.at("address").get<std::string>();
 }
 
+std::vector<pid_t> RunningServer::children() const {
+  std::ifstream list(fmt::format("/proc/{0}/task/{0}/children", process_));
+  std::vector<pid_t> all;
+  for (pid_t child; list >> child;) all.push_back(child);
+  return all;
+}
+
 RunningServer::~RunningServer() {
   if (process_ > 0) stop(SIGKILL);
   std::error_code ignored;

@@ -23,6 +23,8 @@ class RunningServer {
   const std::string& temporary_folder() const { return folder_; }
   // Sends the signal; the exit status, or -1 where it does not end in time.
   int stop(int signal);
+  // The processes that it has started and that still run: its keeper, and doctors.
+  std::vector<pid_t> children() const;
   // The most memory that it ever held (VmHWM), in bytes.
   std::size_t peak_memory() const;
 
