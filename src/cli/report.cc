@@ -93,6 +93,20 @@ std::size_t warnings_in(const Json& document) {
   return count;
 }
 
+// As that of a command: a finding of any document counts, then what limits any of them.
+int status_of(const Json& documents) {
+  const auto limits = [](const Json& caveat) {
+    return caveat.is_object() && caveat.value("limits", Json(true)) != Json(false);
+  };
+  const auto is_limited = [&](const Json& document) {
+    const Json& caveats = document.at("caveats");
+    return std::any_of(caveats.begin(), caveats.end(), limits);
+  };
+  const auto has_warnings = [](const Json& document) { return warnings_in(document) > 0; };
+  if (std::any_of(documents.begin(), documents.end(), has_warnings)) return 1;
+  return std::any_of(documents.begin(), documents.end(), is_limited) ? 5 : 0;
+}
+
 core::Table table_of(const Json& documents) {
   core::Table table;
   table.columns = {{"file", core::Column::Align::kLeft},
@@ -125,8 +139,10 @@ int join(const Shell& shell, const std::vector<std::string>& files) {
   document.body.emplace_back(table_of(documents));
   document.verdict =
       fmt::format("{} document{} on one page", documents.size(), documents.size() == 1 ? "" : "s");
+  const int found = status_of(documents);
   document.result["documents"] = std::move(documents);
-  return shell.finish(document);
+  const int status = shell.finish(document);
+  return status == 0 ? found : status;
 }
 
 }  // namespace

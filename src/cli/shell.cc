@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/terminal_progress.h"
 #include "cli/version_text.h"
 #include "core/language.h"
 #include "core/units.h"
@@ -45,6 +46,17 @@ std::optional<core::Error> write_all(const std::string& file,
   if (written && closed) return std::nullopt;
   return core::input_error(fmt::format("cannot write all of the result to {}",
                                        file.empty() ? "standard output" : "'" + file + "'"));
+}
+
+// A result that is written over what it was made from is lost with it.
+std::optional<core::Error> overwrites(const std::string& file, const core::Document& document) {
+  std::error_code none;
+  for (const core::InputRecord& input : document.inputs)
+    if (!file.empty() && std::filesystem::equivalent(file, input.path, none) &&
+        std::filesystem::is_regular_file(file, none))
+      return core::input_error(fmt::format("'{}' is an input, and would be overwritten", file),
+                               "name another file for the result");
+  return std::nullopt;
 }
 
 int terminal_width() {
@@ -148,6 +160,7 @@ std::optional<core::Error> Shell::check_targets() const {
 int Shell::perform() {
   if (output_ == "-") output_.clear();
   if (const auto error = check_targets()) return fail(*error);
+  if (!quiet_ && !json_) show_progress();
   return action_ ? action_() : 0;
 }
 
@@ -162,8 +175,10 @@ report::TextStyle Shell::style() const {
 }
 
 int Shell::finish(const core::Document& document, const core::Json& pictures) const {
-  std::optional<core::Error> error;
-  if (wants_page())
+  end_progress();
+  std::optional<core::Error> error = overwrites(html_, document);
+  if (!error) error = overwrites(output_, document);
+  if (!error && wants_page())
     error = write_all(
         html_, [&](const report::Write& write) { report::write_page(document, pictures, write); });
   if (!error)
@@ -177,15 +192,12 @@ int Shell::finish(const core::Document& document, const core::Json& pictures) co
 }
 
 int Shell::fail(const core::Error& error) const {
+  end_progress();
   std::fprintf(stderr, "comm-probe: %s\n", error.one_line().c_str());
   return static_cast<int>(error.code);
 }
 
-void Shell::progress(const std::string& text) const {
-  if (!quiet_ && ::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
-}
-void Shell::end_progress() const {
-  if (!quiet_ && ::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\x1b[K");
-}
+void Shell::progress(const std::string& text) const { terminal_progress().say(text); }
+void Shell::end_progress() const { terminal_progress().end(); }
 
 }  // namespace comm_probe::cli

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/language.h"
 #include "report/builtin_files.h"
 #include "report/envelope.h"
+#include "report/words.h"
 
 namespace comm_probe::report {
 namespace {
@@ -66,7 +68,13 @@ std::string script_safe(std::string_view json) {
 }
 
 void write_page(const core::Document& document, const core::Json& pictures, const Write& write) {
-  const EnvelopeStyle style{.indent = -1, .pictures = pictures.empty() ? nullptr : &pictures};
+  core::Json all;
+  if (core::language() != core::Language::kEnglish) {
+    all = pictures;
+    all["words"] = words_of_page(document);
+  }
+  const core::Json& shown = all.empty() ? pictures : all;
+  const EnvelopeStyle style{.indent = -1, .pictures = shown.empty() ? nullptr : &shown};
   write_into(page_template("page.html"), write, [&] {
     write_envelope(document, style, [&](std::string_view part) { write(script_safe(part)); });
   });

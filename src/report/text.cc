@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "report/layout.h"
 #include "report/report.h"
+#include "report/words.h"
 
 namespace comm_probe::report {
 namespace {
@@ -22,13 +23,20 @@ class TextWriter {
   void block(const core::Block& block) {
     std::visit([this](const auto& content) { write(content); }, block);
   }
-  void verdict(const std::string& text) {
-    text_ += painted(indented(wrap(printable(text), width_ - 2), 2), "1") + "\n";
+  // In another language its own sentence comes first, and the English one with its figures behind
+  // it.
+  void verdict(const core::Document& document) {
+    const std::string translated = verdict_in_language(document);
+    if (!translated.empty()) sentence(translated);
+    if (translated.empty())
+      sentence(document.verdict);
+    else
+      labelled(word("in English"), document.verdict, 2, "0");
   }
   void caveat(const core::Caveat& caveat) {
-    labelled("caveat", fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
+    labelled(word("caveat"), fmt::format("{}: {}; {}", caveat.id, caveat.missing, caveat.effect), 0,
              "33");
-    in_other_words(caveat.id);
+    in_other_words(caveat.id, {"meaning", "cure"});
   }
   void finding(const Finding& finding, bool is_said);
   // What is left of a group of statements; nothing where `text` is empty.
@@ -42,9 +50,12 @@ class TextWriter {
   std::string take() { return std::move(text_); }
 
  private:
+  void sentence(const std::string& text) {
+    text_ += painted(indented(wrap(printable(text), width_ - 2), 2), "1") + "\n";
+  }
   void write(const core::Heading& heading) {
     blank_line();
-    text_ += painted(printable(heading.text), "1") + "\n";
+    text_ += painted(printable(word(heading.text)), "1") + "\n";
   }
   void write(const core::Paragraph& paragraph) {
     const std::size_t indent = paragraph.text.starts_with("- ") ? 2 : 0;  // under the words
@@ -59,7 +70,7 @@ class TextWriter {
     }
   }
   void write(const core::KeyValues& pairs);
-  void write(const core::Table& table) { text_ += render_table(table, width_); }
+  void write(const core::Table& table) { text_ += render_table(in_words(table), width_); }
 
   void labelled(std::string_view label, const std::string& text, std::size_t indent,
                 const char* color) {
@@ -71,11 +82,10 @@ class TextWriter {
   }
   // What a finding or caveat is about, in the language of --lang; nothing in English, where
   // `explain` says it.
-  void in_other_words(const std::string& id) {
-    for (const char* field : {"meaning", "cause", "cure"}) {
+  void in_other_words(const std::string& id, std::initializer_list<const char*> fields) {
+    for (const char* field : fields) {
       const std::string_view text = core::translation(core::language(), "findings", id, field);
-      if (!text.empty())
-        labelled(core::in_language("labels", field, "text", field), std::string(text), 2, "0");
+      if (!text.empty()) labelled(word(field), std::string(text), 2, "0");
     }
   }
   std::string painted(std::string_view text, const char* code) const {
@@ -91,11 +101,11 @@ class TextWriter {
 void TextWriter::write(const core::KeyValues& pairs) {
   std::size_t column = 0;
   for (const auto& [name, value] : pairs.rows)
-    if (const std::size_t width = display_width(printable(name)) + 2; width <= width_ / 2)
+    if (const std::size_t width = display_width(printable(word(name))) + 2; width <= width_ / 2)
       column = std::max(column, width);
   if (column == 0) column = 4;
   for (const auto& [name, value] : pairs.rows) {
-    const std::string label = pad(printable(name), column, core::Column::Align::kLeft);
+    const std::string label = pad(printable(word(name)), column, core::Column::Align::kLeft);
     const bool beside = display_width(label) == column;
     text_ += beside ? label : label + "\n" + std::string(column, ' ');
     text_ += indented(wrap(printable(value), width_ - column), column) + "\n";
@@ -105,8 +115,9 @@ void TextWriter::write(const core::KeyValues& pairs) {
 std::string show(const core::Figure& figure) {
   std::string text = core::format_number(figure.value);
   if (!figure.unit.empty()) text += " " + figure.unit;
-  if (figure.source.empty() && figure.basis == core::Basis::kRead) return text + " (as read)";
-  text += fmt::format(" ({}", basis_name(figure.basis));
+  if (figure.source.empty() && figure.basis == core::Basis::kRead)
+    return fmt::format("{} ({})", text, word("as read"));
+  text += fmt::format(" ({}", word(basis_name(figure.basis)));
   return text + (figure.source.empty() ? ")" : ": " + figure.source + ")");
 }
 
@@ -114,23 +125,25 @@ void TextWriter::finding(const Finding& finding, bool is_said) {
   const char* color = finding.severity == Severity::kError     ? "1;31"
                       : finding.severity == Severity::kWarning ? "1;33"
                                                                : "36";
-  labelled(severity_name(finding.severity),
-           fmt::format("{}  [{} layer, {}]", finding.id, layer_name(finding.layer),
-                       confidence_name(finding.confidence)),
+  labelled(word(severity_name(finding.severity)),
+           fmt::format("{}  [{}, {}]", finding.id,
+                       word(fmt::format("{} layer", layer_name(finding.layer))),
+                       word(confidence_name(finding.confidence))),
            0, color);
+  in_other_words(finding.id, {"meaning"});
   if (!is_said) text_ += "  " + indented(wrap(printable(finding.summary), width_ - 2), 2) + "\n";
-  if (!finding.ranks.empty()) labelled("ranks", ranges(finding.ranks), 2, "0");
-  if (finding.expected) labelled("expected", show(*finding.expected), 2, "0");
-  if (finding.observed) labelled("observed", show(*finding.observed), 2, "0");
-  if (finding.explains) labelled("explains", show(*finding.explains), 2, "0");
+  if (!finding.ranks.empty()) labelled(word("ranks"), ranges(finding.ranks), 2, "0");
+  if (finding.expected) labelled(word("expected"), show(*finding.expected), 2, "0");
+  if (finding.observed) labelled(word("observed"), show(*finding.observed), 2, "0");
+  if (finding.explains) labelled(word("explains"), show(*finding.explains), 2, "0");
   for (const core::Evidence& evidence : finding.evidence) {
     const std::string place =
         evidence.line ? fmt::format("{}:{}", evidence.source, *evidence.line) : evidence.source;
     const std::string quoted = shorten(evidence.text, 3 * width_);  // a line may be a megabyte
-    labelled("evidence", place.empty() ? quoted : place + ": " + quoted, 2, "0");
+    labelled(word("evidence"), place.empty() ? quoted : place + ": " + quoted, 2, "0");
   }
-  for (const std::string& command : finding.next) labelled("next", command, 2, "32");
-  in_other_words(finding.id);
+  for (const std::string& command : finding.next) labelled(word("next"), command, 2, "32");
+  in_other_words(finding.id, {"cause", "cure"});
 }
 
 // One id a thousand times (every table of a soak test) is one thing to know: the first few stand in
@@ -155,6 +168,8 @@ class Groups {
   std::string rest(const std::string& id) const {
     const Group& group = groups_.at(id);
     if (group.all <= kMostOfOneId || group.shown < kShownOfMany) return "";
+    if (core::language() != core::Language::kEnglish)
+      return fmt::format(fmt::runtime(word("and {} more")), group.all - group.shown, id);
     return fmt::format("and {} more of {}; --json has them all", group.all - group.shown, id);
   }
 
@@ -185,7 +200,7 @@ std::string render_text(const core::Document& document, const TextStyle& style) 
     writer.caveat(caveat);
     writer.rest(caveats.rest(caveat.id), 10);
   }
-  if (!document.verdict.empty()) writer.verdict(document.verdict);
+  if (!document.verdict.empty()) writer.verdict(document);
   for (const Finding* finding : in_order(document)) {
     if (!findings.takes(finding->id)) continue;
     writer.blank_line();

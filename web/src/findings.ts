@@ -4,6 +4,7 @@ import { Child, folded, h, shortened } from "./dom";
 import { bytes, microseconds, plain, ranks } from "./format";
 import { Fields, fields, list, number, numbers, text } from "./json";
 import { inOrder } from "./verdict";
+import { explained, t } from "./words";
 
 const SIGNS: { [severity: string]: string } = { error: "\u2715", warning: "!", info: "i" };
 
@@ -13,8 +14,8 @@ const inUnit = (size: number, unit: string): string =>
 function figure(name: string, value: Fields): Child {
   const size = number(value, "value");
   if (size === null) return null;
-  const basis = [text(value, "basis"), text(value, "source")].filter(Boolean).join(": ");
-  return [h("dt", { class: name }, name),
+  const basis = [t(text(value, "basis")), text(value, "source")].filter(Boolean).join(": ");
+  return [h("dt", { class: name }, t(name)),
           h("dd", {}, h("b", {}, inUnit(size, text(value, "unit"))), " ",
             h("span", { class: "soft" }, basis && `(${basis})`))];
 }
@@ -49,32 +50,42 @@ function next(action: string): Child {
   const copy = (event: Event) => {
     const button = event.currentTarget as HTMLElement;
     getSelection()?.selectAllChildren(command);
-    void navigator.clipboard?.writeText(found.command).then(() => { button.textContent = "copied"; }, () => {});
+    void navigator.clipboard?.writeText(found.command).then(() => { button.textContent = t("copied"); }, () => {});
   };
-  return h("li", {}, command, h("button", { class: "copy", title: "copy the command", click: copy }, "copy"),
+  return h("li", {}, command, h("button", { class: "copy", title: t("copy the command"), click: copy }, t("copy")),
            found.remark && h("span", { class: "soft" }, ` ${found.remark}`));
 }
 
-export function finding(one: Fields, isOpen: boolean): Child {
+// In another language than English: what this kind of finding means.
+const inWords = (document: Fields, id: string, names: string[]): Child => {
+  const known = names.filter(name => explained(document, id, name));
+  return known.length > 0 && h("dl", {}, known.map(name =>
+    [h("dt", { class: name }, t(name)), h("dd", {}, explained(document, id, name))]));
+};
+
+export function finding(document: Fields, one: Fields, isOpen: boolean): Child {
+  const id = text(one, "id");
   const severity = text(one, "severity");
   const proofs = list(one, "evidence").map(each => fields(each));
   const actions = list(one, "next").map(each => text(each));
   const where = numbers(one, "ranks");
-  const about = [`${text(one, "layer")} layer`, text(one, "confidence")];
+  const about = [t(`${text(one, "layer")} layer`), t(text(one, "confidence"))];
   if (where.length > 0) about.push(ranks(where));
   const head: Child = [
     h("span", { class: `badge ${severity}` }, h("span", { "aria-hidden": "true" }, SIGNS[severity] ?? "?"),
-      ` ${severity}`),
+      ` ${t(severity)}`),
     h("span", { class: "claim" }, text(one, "summary"),
-      h("span", { class: "about" }, h("code", {}, text(one, "id")), " ", about.join(" \u00b7 ")))];
+      h("span", { class: "about" }, h("code", {}, id), " ", about.join(" \u00b7 ")))];
   const build = (): Child => h("div", { class: "proof" },
     bars(one),
+    inWords(document, id, ["meaning"]),
     h("dl", {}, figure("expected", fields(one, "expected")), figure("observed", fields(one, "observed")),
       figure("explains", fields(one, "explains"))),
-    proofs.length > 0 && [h("h4", {}, "evidence"),
-                          h("ul", { class: "evidence" }, shortened(proofs, 30, evidence, "lines"))],
-    actions.length > 0 && [h("h4", {}, "next"), h("ul", { class: "next" }, actions.map(next))],
-    h("p", { class: "soft" }, "cause and cure: ", h("code", {}, `comm-probe explain ${text(one, "id")}`)));
+    proofs.length > 0 && [h("h4", {}, t("evidence")),
+                          h("ul", { class: "evidence" }, shortened(proofs, 30, evidence, t("lines")))],
+    actions.length > 0 && [h("h4", {}, t("next")), h("ul", { class: "next" }, actions.map(next))],
+    inWords(document, id, ["cause", "cure"]),
+    h("p", { class: "soft" }, t("cause and cure: "), h("code", {}, `comm-probe explain ${id}`)));
   const element = folded(head, build, { class: `finding ${severity}` });
   if (isOpen) element.dispatchEvent(new Event("build"));
   return element;
@@ -95,7 +106,7 @@ export function findings(document: Fields): Child {
     parts.push(shortened(group, group.length > 20 ? 5 : 20, one => {
       const isOpen = isFirst && text(one, "severity") !== "info";
       isFirst = false;
-      return finding(one, isOpen);
+      return finding(document, one, isOpen);
     }, `of ${text(group[0], "id")}`));
-  return h("section", { class: "findings" }, h("h3", {}, "Findings"), parts);
+  return h("section", { class: "findings" }, h("h3", {}, t("Findings")), parts);
 }

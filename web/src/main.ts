@@ -8,6 +8,7 @@ import { curvesTogether } from "./pictures/curves";
 import { everything } from "./tables";
 import { prepareForPrint, themeButton } from "./theme";
 import { STANDING_WORDS, inputs, notes, standing, verdictCard } from "./verdict";
+import { speak, t } from "./words";
 
 // A part that fails takes nothing else with it.
 function guarded(name: string, build: () => Child): Child {
@@ -25,7 +26,7 @@ function show(document: Fields): Child {
     guarded("the findings", () => findings(document)),
     guarded("the notes", () => notes(document)),
     guarded("the pictures", () => pictures(document)),
-    h("section", { class: "figures" }, h("h3", {}, "All figures"),
+    h("section", { class: "figures" }, h("h3", {}, t("All figures")),
       guarded("the inputs", () => inputs(document)),
       guarded("the figures", () => everything(fields(document, "result")))),
   ];
@@ -37,7 +38,7 @@ function overview(documents: Fields[]): Child {
   const row = (document: Fields, index: number): Child => {
     const state = standing(document);
     return h("li", {}, h("a", { href: `#d${index}` }, text(document, "command")), " ",
-             h("span", { class: `sign ${state}` }, STANDING_WORDS[state]), " ",
+             h("span", { class: `sign ${state}` }, t(STANDING_WORDS[state])), " ",
              h("span", {}, text(document, "verdict")), " ",
              h("span", { class: "soft" }, text(document, "file")));
   };
@@ -60,8 +61,7 @@ function page(document: Fields): Child {
     h("header", {}, h("h1", {}, isJoined ? "comm-probe" : nameOf(document)),
       h("span", { class: "soft" }, text(document, "comm_probe")), themeButton()),
     h("main", {}, isJoined ? joined(documents) : h("article", {}, show(document))),
-    h("footer", {}, "Numbers say where they come from: measured, read, computed, catalog or assumed. " +
-                    "GB is 10^9 bytes, GiB is 2^30. This file holds everything; nothing is loaded."),
+    h("footer", {}, t("Numbers say where they come from: measured, read, computed, catalog or assumed. GB is 10^9 bytes, GiB is 2^30. This file holds everything; nothing is loaded.")),
   ];
 }
 
@@ -79,6 +79,7 @@ function start(): void {
   const envelope = fields(content);
   document.title = clean(text(envelope, "verdict")
     ? `${text(envelope, "command")}: ${text(envelope, "verdict").slice(0, 80)}` : nameOf(envelope));
+  speak(envelope);
   append(root, page(envelope));
   prepareForPrint();
 }

@@ -2,6 +2,7 @@
 import { Child, folded, h, shortened } from "./dom";
 import { count } from "./format";
 import { Fields, fields, list, number, text } from "./json";
+import { explained, t, verdictOf } from "./words";
 
 export const SEVERITIES = ["error", "warning", "info"];
 export const findingsOf = (document: Fields): Fields[] =>
@@ -36,14 +37,18 @@ const SIGNS = { error: "\u2715", warning: "!", limited: "?", fine: "\u2713", fac
 
 const limits = (caveat: Fields[string]): boolean => fields(caveat).limits !== false;
 
-const caveat = (one: Fields): Child =>
+const caveat = (document: Fields, one: Fields): Child =>
   h("p", { class: limits(one) ? "caveat limits" : "caveat" },
-    h("b", {}, limits(one) ? "limited " : "note "), h("code", {}, text(one, "id")),
-    " missing: ", text(one, "missing"), "; ", h("span", { class: "soft" }, text(one, "effect")));
+    h("b", {}, t(limits(one) ? "limited" : "note"), " "), h("code", {}, text(one, "id")),
+    ` ${t("missing")}: `, text(one, "missing"), "; ", h("span", { class: "soft" }, text(one, "effect")),
+    ["meaning", "cure"].map(name => {
+      const words = explained(document, text(one, "id"), name);
+      return words && h("span", { class: "soft words" }, ` ${t(name)}: ${words}`);
+    }));
 
 function caveats(document: Fields, limiting: boolean): Child[] {
   const all = list(document, "caveats").filter(one => limits(one) === limiting).map(one => fields(one));
-  return shortened(all, 4, caveat, "caveats");
+  return shortened(all, 4, one => caveat(document, one), t("caveats"));
 }
 
 // Of a document whose command writes no sentence: what kind of thing it is.
@@ -62,14 +67,16 @@ export function verdictCard(document: Fields): Child {
   const worst = inOrder(document).find(one => text(one, "severity") !== "info");
   const facts: Child[] = [
     h("span", { class: `sign ${state}` },
-      h("span", { "aria-hidden": "true" }, SIGNS[state]), " ", STANDING_WORDS[state])];
+      h("span", { "aria-hidden": "true" }, SIGNS[state]), " ", t(STANDING_WORDS[state]))];
   if (worst)
-    facts.push(h("span", { class: "fact" }, "layer ", h("b", {}, text(worst, "layer"))),
-               h("span", { class: "fact" }, "confidence ", h("b", {}, text(worst, "confidence"))));
+    facts.push(h("span", { class: "fact" }, t("layer"), " ", h("b", {}, text(worst, "layer"))),
+               h("span", { class: "fact" }, t("confidence"), " ", h("b", {}, t(text(worst, "confidence")))));
   const wrong = findingsOf(document).filter(one => text(one, "severity") !== "info").length;
   if (wrong > 0) facts.push(h("span", { class: "fact" }, count(wrong, "finding")));
   return h("section", { class: `verdict ${state}` },
-           caveats(document, true), h("p", { class: "sentence" }, sentence(document)),
+           caveats(document, true),
+           verdictOf(document) && h("p", { class: "sentence" }, verdictOf(document)),
+           h("p", { class: verdictOf(document) ? "soft" : "sentence" }, sentence(document)),
            h("p", { class: "standing" }, facts));
 }
 

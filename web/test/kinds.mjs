@@ -9,6 +9,7 @@ const topologyFile = input("h200x2/nccl-topo.xml");
 export const KINDS = [
   { name: "doctor", words: ["doctor", "examples/two-nodes-slow"], shows: [".finding", ".decisions"],
     keep: [{ width: 1280, scheme: "light" }, { width: 390, scheme: "dark" }] },
+  { name: "doctor-zh", words: ["doctor", "examples/two-nodes-slow", "--lang", "zh"], shows: [".finding", ".decisions"] },
   { name: "doctor-hang", words: ["doctor", "examples/hang-step-3000"], shows: [".finding"] },
   { name: "topo", words: ["topo", "show", "--from", data("field/topo/x07_oci_h100.xml")], shows: [".machine", ".topology svg"],
     keep: [{ part: ".topology", width: 1280, scheme: "light" }] },

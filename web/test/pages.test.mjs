@@ -67,6 +67,16 @@ describe("large jobs", () => {
 });
 
 describe("what a person does", () => {
+  test("the page speaks the language that was asked for", async () => {
+    const { page, problems, close } = await open(browser, pageOf("doctor-zh"));
+    assert.equal(await page.locator("html").getAttribute("lang"), "zh");
+    assert.match(await page.locator(".verdict .sentence").innerText(), /^发现 \d+ 个/);
+    assert.equal(await page.locator(".findings h3").innerText(), "发现");
+    assert.match(await page.locator("details.finding .proof dd").first().innerText(), /[\u4e00-\u9fff]{6}/);
+    assert.deepEqual(problems, []);
+    await close();
+  });
+
   test("a finding unfolds by click and by key", async () => {
     const { page, problems, close } = await open(browser, pageOf("doctor"));
     const finding = page.locator("details.finding").nth(1);

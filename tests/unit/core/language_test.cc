@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -16,6 +19,14 @@ namespace {
 
 using test::expect_same;
 using test::figures_of;
+
+const std::filesystem::path kSource = COMM_PROBE_SOURCE_DIR;
+
+std::string text_of(const std::filesystem::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
 
 std::string chinese(std::string_view table, std::string_view key, std::string_view field) {
   return std::string(translation(Language::kChinese, table, key, field));
@@ -68,6 +79,19 @@ TEST(Language, EveryTopicHasItsChineseText) {
       expect_same(name + number, topic.sections[i].text, chinese("topics", name, "text" + number));
     }
   }
+}
+
+// Every heading that a command writes is a literal in src/; those with figures stay English.
+TEST(Language, EveryHeadingHasItsChineseText) {
+  const std::regex heading("Heading\\{\"([^\"]*[^\": ])\"\\}");
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kSource / "src")) {
+    if (entry.path().extension() != ".cc") continue;
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator at(text.begin(), text.end(), heading), end; at != end; ++at, ++count)
+      EXPECT_NE(chinese("labels", (*at)[1].str(), "text"), "") << entry.path() << ": " << (*at)[1];
+  }
+  EXPECT_GT(count, 60U);
 }
 
 // No text for what does not exist (any more).

@@ -4,6 +4,7 @@
 import { Child, folded, h, s, shortened } from "../dom";
 import { count, ranges } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
+import { t } from "../words";
 
 interface Ring { channels: number[]; ranks: number[]; left: number }
 interface Tree { channels: number[]; up: Map<number, number> }
@@ -147,7 +148,7 @@ function treeDrawing(tree: Tree, job: Job): Child {
 
 function shown(job: Job): Child {
   if (job.rings.length + job.trees.length === 0) return null;
-  return h("section", { class: "channels" }, h("h3", {}, job.title),
+  return h("section", { class: "channels" }, h("h3", {}, t(job.title)),
     h("p", { class: "legend" }, job.nodeOf ? [h("span", {}, h("i", { class: "rank node0" }), "ranks of one node"), h("span", {}, h("i", { class: "rank node1" }), "of the next"),
                                               h("span", {}, h("i", { class: "out" }), "over the network")]
                                            : h("span", {}, "the log does not say which ranks share a node")),

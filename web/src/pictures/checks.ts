@@ -3,6 +3,7 @@
 import { Child, folded, h } from "../dom";
 import { count } from "../format";
 import { Fields, fields, isFields, list, text } from "../json";
+import { t } from "../words";
 
 type Look = "fine" | "warning" | "unknown";
 const SIGNS: { [look in Look]: string } = { fine: "\u2713", warning: "!", unknown: "\u2013" };
@@ -25,13 +26,13 @@ function checked(title: string, all: Fields[]): Child {
   if (all.length === 0) return null;
   const known = all.filter(one => lookOf(text(one, "outcome")) !== "unknown");
   const rest = all.filter(one => lookOf(text(one, "outcome")) === "unknown");
-  return h("section", { class: "decisions" }, h("h3", {}, title), h("ol", {}, known.map(line)),
+  return h("section", { class: "decisions" }, h("h3", {}, t(title)), h("ol", {}, known.map(line)),
     rest.length > 0 && folded(`${count(rest.length, "rule")} without an answer`, () => h("ol", {}, rest.map(line)), { class: "more" }));
 }
 
 function policy(all: Fields[]): Child {
   if (all.length === 0) return null;
-  return h("section", {}, h("h3", {}, "What NCCL decides"), h("dl", { class: "keys" }, all.map(one =>
+  return h("section", {}, h("h3", {}, t("What NCCL decides")), h("dl", { class: "keys" }, all.map(one =>
     [h("dt", {}, text(one, "rule")), h("dd", {}, h("b", {}, text(one, "outcome")), " ", h("span", { class: "soft" }, text(one, "reason")))])));
 }
 

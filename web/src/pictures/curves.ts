@@ -4,6 +4,7 @@ import { Chart, Line, Mark, drawChart, lineColor, lineDash } from "../chart";
 import { Child, h } from "../dom";
 import { bandwidth, bytes, microseconds } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
+import { t } from "../words";
 
 const MOST_SHOWN = 8;
 
@@ -150,7 +151,7 @@ function section(all: Curve[], title: string): Child {
   };
   for (const value of ["busbw", "time"] as const) buttons.set(value, h("button", { click: () => show(value) }, value));
   show("busbw");
-  return h("section", { class: "curves" }, h("h3", {}, title),
+  return h("section", { class: "curves" }, h("h3", {}, t(title)),
     h("p", { class: "tools" }, [...buttons.values()]), place,
     all.length === 1 ? caption(all[0])
       : h("figcaption", {}, all.length > MOST_SHOWN

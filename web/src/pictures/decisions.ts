@@ -3,6 +3,7 @@
 import { Child, folded, h } from "../dom";
 import { count } from "../format";
 import { Fields, fields, isFields, list, text } from "../json";
+import { t } from "../words";
 
 const LOOKS: { [outcome: string]: [string, string] } = {
   found: ["warning", "!"], noted: ["noted", "i"], fine: ["fine", "\u2713"], "not there": ["unknown", "\u2013"],
@@ -25,7 +26,7 @@ export function decisions(document: Fields): Child {
   if (steps.length === 0) return null;
   const trees = new Map<string, Fields[]>();
   for (const one of steps) trees.set(text(one, "tree"), [...(trees.get(text(one, "tree")) ?? []), one]);
-  return h("section", { class: "decisions" }, h("h3", {}, "The path to the verdict"),
+  return h("section", { class: "decisions" }, h("h3", {}, t("The path to the verdict")),
     [...trees].map(([tree, all]) => {
       const answered = all.filter(one => text(one, "outcome") !== "not there");
       const rest = all.filter(one => text(one, "outcome") === "not there");

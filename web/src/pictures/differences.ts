@@ -4,6 +4,7 @@
 import { Child, folded, h, s, shortened } from "../dom";
 import { count } from "../format";
 import { Fields, fields, isFields, list, text } from "../json";
+import { t } from "../words";
 
 const CELL = { width: 92, height: 24 };
 const NAME = 210;
@@ -52,7 +53,7 @@ export function differences(document: Fields): Child {
   const aspects = [...new Set(lines.flatMap(line => line.all.map(one => text(one, "aspect"))))].slice(0, 12);
   if (aspects.length === 0) return null;
   const shownLines = lines.slice(0, MOST);
-  return h("section", { class: "differences" }, h("h3", {}, "What differs"),
+  return h("section", { class: "differences" }, h("h3", {}, t("What differs")),
     h("p", { class: "soft" }, `compared with ${text(result, "compared_with") === "majority" ? "the majority of the machines" : text(result, "compared_with")}; ` +
                               "how many statements differ, by kind"),
     drawing(shownLines, aspects), lines.length > MOST && h("p", { class: "soft" }, `and ${count(lines.length - MOST, "machine")} more`),

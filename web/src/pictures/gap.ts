@@ -4,6 +4,7 @@ import { Child, h } from "../dom";
 import { plain } from "../format";
 import { Fields, fields, number, text } from "../json";
 import { inOrder } from "../verdict";
+import { t } from "../words";
 
 function row(name: string, look: string, value: number, from: number, whole: number, unit: string, about: string): Child {
   const piece = h("i", { class: look });
@@ -26,7 +27,7 @@ export function gap(document: Fields): Child {
     if (value > 0) parts.push(row(text(finding, "id"), "explained", value, from, expected, "GB/s", "of what is missing"));
     from += Math.max(0, value);
   }
-  return h("section", {}, h("h3", {}, "The gap"),
+  return h("section", {}, h("h3", {}, t("The gap")),
     h("figure", {}, row("expected", "measured", expected, 0, expected, "GB/s", `${text(one, "basis")}: ${text(one, "source")}`),
       row("observed", "bandwidth", observed, 0, expected, "GB/s", text(one, "file")), parts,
       expected - from > 0.005 * expected && parts.length > 0 &&

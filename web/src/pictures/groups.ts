@@ -4,6 +4,7 @@ import { Child, folded, h, s } from "../dom";
 import { count, ranges, ranks as ranksText } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 import { tipOver } from "../tip";
+import { t } from "../words";
 
 type State = "even" | "waits" | "behind" | "missing" | "unknown";
 interface Cell { state: State; says: string; short: string }
@@ -135,7 +136,7 @@ export function groupMatrix(document: Fields): Child {
   if (uneven.length > groups.length) rest.push(`${uneven.length - groups.length} more groups are not drawn`);
   if (rows.length > MOST_ROWS) rest.push(`${rows.length - MOST_ROWS} more rows are not drawn`);
   if (culprits.size > 0) rest.push("\u25b8 named by the verdict");
-  return h("section", { class: "matrix" }, h("h3", {}, "How far each rank has come"),
+  return h("section", { class: "matrix" }, h("h3", {}, t("How far each rank has come")),
     h("p", { class: "legend" }, WORDS.filter(([state]) => used.has(state)).map(([state, words]) => {
       const sign = h("i");
       sign.style.background = COLORS[state];

@@ -5,6 +5,7 @@ import { plain } from "../format";
 import { Fields, fields, isFields, list, number, numbers } from "../json";
 import { color, onTheme } from "../theme";
 import { tipOver } from "../tip";
+import { t } from "../words";
 
 interface Heat { values: number[][]; most: number }
 
@@ -72,10 +73,10 @@ export function heatMap(document: Fields): Child {
     const box = canvas.getBoundingClientRect();
     const at = (part: number, whole: number) => Math.min(count - 1, Math.max(0, Math.floor((part / whole) * count)));
     const from = at(event.clientY - box.top, box.height), to = at(event.clientX - box.left, box.width);
-    return `from rank ${from} to rank ${to}: ${heat.values[from][to]}`;
+    return `from rank ${from} to rank ${to}: ${heat.values[from][to]} pairs`;
   });
   const routing = [result, ...Object.values(result).filter(isFields)].find(part => list(part, "ranks").some(rank => number(rank, "received") !== null));
-  return h("section", {}, h("h3", {}, "Where the tokens go"),
+  return h("section", {}, h("h3", {}, t("Where the tokens go")),
     h("figure", {}, canvas, h("figcaption", {}, `rows: from rank 0 (top) to ${count - 1}; columns: to rank 0 (left) to ${count - 1}; ` +
-      `the stronger the colour, the more, up to ${heat.most}`), routing && received(routing)));
+      `the stronger the colour, the more pairs of a token and an expert, up to ${heat.most}`), routing && received(routing)));
 }

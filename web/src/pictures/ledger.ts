@@ -4,6 +4,7 @@
 import { Child, h, shortened } from "../dom";
 import { bytes, microseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
+import { t } from "../words";
 
 interface Row {
   label: string;
@@ -83,7 +84,7 @@ export function ledgers(document: Fields): Child {
   const rows = rowsOf(result);
   if (rows.length === 0) return null;
   const isMeasured = rows.some(row => row.measured !== null);
-  return h("section", {}, h("h3", {}, rows.length === 1 ? "The ledger" : "Ledgers"),
+  return h("section", {}, h("h3", {}, t(rows.length === 1 ? "The ledger" : "Ledgers")),
     h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), "latency: steps"),
       h("span", {}, h("i", { class: "bandwidth" }), "bandwidth: bytes"),
       isMeasured && h("span", {}, h("i", { class: "measured" }), "measured"),

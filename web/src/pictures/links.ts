@@ -3,6 +3,7 @@
 import { Child, h, shortened } from "../dom";
 import { bandwidth, microseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
+import { t } from "../words";
 
 interface Link { name: string; kind: string; rate: number; ceiling: number | null; about: string[] }
 
@@ -39,7 +40,7 @@ export function links(document: Fields): Child {
   const known = all.map(linkOf).filter((one): one is Link => one !== null);
   if (known.length === 0) return null;
   const kinds = [...new Set(known.map(one => one.kind))];
-  return h("section", { class: "links" }, h("h3", {}, "Links"),
+  return h("section", { class: "links" }, h("h3", {}, t("Links")),
     h("p", { class: "soft" }, "measured on ", text(fields(document, "result", "host"), "name") || "this machine",
       "; a framed field is what the link could carry, else the fastest of its kind fills it"),
     kinds.map(kind => {

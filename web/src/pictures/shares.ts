@@ -2,6 +2,7 @@
 import { Child, h, shortened } from "../dom";
 import { nanoseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
+import { t } from "../words";
 
 const PARTS: [string, string, (total: Fields) => number][] = [
   ["compute", "blue", total => value(total, "comp_ns") - value(total, "overlap_ns")],
@@ -29,20 +30,24 @@ function bar(rank: Fields, caused: Map<number, number>): Child {
   return h("div", { class: "ledger" }, h("span", { class: "name" }, `rank ${text(rank, "rank")}`),
     h("span", { class: "bars", title: says.join("\n") }, track),
     h("span", { class: "say" }, `${nanoseconds(value(total, "span_ns"))}, exposed ${percent(value(total, "exposed_comm_ns") / span)}`,
-      waits > 0 && h("span", { class: "soft why" }, `makes others wait ${nanoseconds(waits)}`)));
+      waits > 0 && h("span", { class: "soft why" }, `makes others wait ${nanoseconds(waits)}, the first collective left out`)));
 }
 
 export function shares(document: Fields): Child {
   const result = fields(document, "result");
   const ranks = list(result, "ranks").filter(isFields).filter(rank => number(rank, "total", "span_ns") !== null);
   if (ranks.length === 0) return null;
+  // as the finding says it: without the first collective, where ranks start late
   const caused = new Map<number, number>();
-  for (const one of list(result, "waiting")) caused.set(number(one, "rank") ?? -1, number(one, "caused_wait_ns") ?? 0);
+  for (const one of list(result, "stragglers"))
+    if (number(one, "step") === null)
+      caused.set(number(one, "rank") ?? -1,
+                 1000 * ((number(one, "caused_wait_us") ?? 0) - (number(one, "of_it_at_entry_us") ?? 0)));
   const keys = PARTS.map(([name, paint]) => {
     const sign = h("i");
     sign.style.background = `var(--${paint})`;
     return h("span", {}, sign, name);
   });
-  return h("section", {}, h("h3", {}, "Where the time goes"), h("p", { class: "legend" }, keys),
+  return h("section", {}, h("h3", {}, t("Where the time goes")), h("p", { class: "legend" }, keys),
            h("figure", {}, shortened(ranks, 16, rank => bar(rank, caused), "ranks")));
 }

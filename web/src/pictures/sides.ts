@@ -2,6 +2,7 @@
 import { Child, folded, h } from "../dom";
 import { ranks } from "../format";
 import { Fields, fields, isFields, list, numbers, text } from "../json";
+import { t } from "../words";
 
 function row(side: Fields): Child {
   const stack = list(side, "stack").map(line => text(line));
@@ -21,7 +22,7 @@ export function sides(document: Fields): Child {
   const all = list(verdict, "sides").filter(isFields);
   if (all.length === 0) return null;
   const head = ["ranks", "call", "state", "at"].map(title => h("th", {}, title));
-  return h("section", {}, h("h3", {}, "What each side did"),
+  return h("section", {}, h("h3", {}, t("What each side did")),
     h("div", { class: "wide", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, all.slice(0, 40).map(row)))),
     others(verdict));
 }

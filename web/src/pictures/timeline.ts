@@ -6,6 +6,7 @@ import { nanoseconds } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 import { color, onTheme } from "../theme";
 import { hideTip, showTip } from "../tip";
+import { t } from "../words";
 
 type Span = [number, number, number];  // start, end, name
 interface Row {
@@ -321,7 +322,7 @@ function shown(picture: Fields, title: string): Child {
   const rows = list(picture, "rows").filter(isFields).map(rowOf).filter(row => row.state.length > 0);
   if (rows.length === 0) return null;
   const texts = (key: string) => list(picture, key).map(one => text(one));
-  return h("section", {}, h("h3", {}, title), new Timeline(rows, texts("names"), texts("notes")).element);
+  return h("section", {}, h("h3", {}, t(title)), new Timeline(rows, texts("names"), texts("notes")).element);
 }
 
 // Of a pile of several jobs, each has its own.

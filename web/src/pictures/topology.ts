@@ -4,6 +4,7 @@ import { Fields, fields, list, text } from "../json";
 import { tipOver } from "../tip";
 import { Machine } from "./machine";
 import { Paths, familyOf, inFamilyOrder, meaningOf, pathsOf, plannedPaths } from "./paths";
+import { t } from "../words";
 
 const MOST_DEVICES = 80;
 
@@ -61,7 +62,7 @@ function drawn(result: Fields, title: string): Child {
   const to = planned?.to ?? [...gpus, ...nics];
   if (from.length === 0 || to.length > MOST_DEVICES * 2) return null;
   const machine = planned ? null : new Machine(result, paths);
-  return h("section", { class: "topology" }, h("h3", {}, title), legend(paths, from, to),
+  return h("section", { class: "topology" }, h("h3", {}, t(title)), legend(paths, from, to),
     machine && !machine.isEmpty && h("figure", {}, h("div", { class: "wide" }, machine.element),
       h("figcaption", {}, "point at a device: all others take the colour of the path to them; click it, then point at another one, " +
                           "and the hops between them stand out (keys: Tab, Enter, Escape)")),

@@ -4,6 +4,7 @@
 import { Child, h, s } from "../dom";
 import { count, ranges } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
+import { t } from "../words";
 
 interface Holder { ranks: number[]; why: string; look: string }
 interface Wait { call: string; ranks: number[]; holders: Holder[] }
@@ -108,7 +109,7 @@ export function waitGraph(document: Fields): Child {
   const { picture, arcs } = drawing(waits.slice(0, MOST), culprits);
   const notes = [arcs > 0 && "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)",
                  waits.length > MOST && `${count(waits.length - MOST, "more call")} are not drawn`].filter(Boolean);
-  return h("section", { class: "waiting" }, h("h3", {}, "Who waits for whom"),
+  return h("section", { class: "waiting" }, h("h3", {}, t("Who waits for whom")),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, picture),
       notes.length > 0 && h("figcaption", {}, notes.join("; "))));
 }
