@@ -88,8 +88,10 @@ void add_document(Json document, const std::string& file, Json& documents) {
 
 std::size_t warnings_in(const Json& document) {
   std::size_t count = 0;
-  for (const Json& finding : document.at("findings"))
-    if (finding.is_object() && finding.value("severity", Json()) != "info") ++count;
+  for (const Json& finding : document.at("findings")) {
+    const Json severity = finding.is_object() ? finding.value("severity", Json()) : Json();
+    if (severity == "error" || severity == "warning") ++count;
+  }
   return count;
 }
 

@@ -163,10 +163,10 @@ TEST(Report, JoinsDocumentsAndPages) {
   ASSERT_LT(run_binary({"hang", input("h200x2/hang/dead"), "--json", "--output", a}).status, 2);
   ASSERT_EQ(run_binary({"explain", "busbw", "--html", b}).status, 0);
   const BinaryRun run = run_binary({"report", a, b, "-o", ab});
-  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(run.status, 1) << run;  // that of the hang
   EXPECT_THAT(run.out, HasSubstr("2 documents on one page")) << run;
   EXPECT_THAT(run.out, HasSubstr("rank_dead_or_stuck")) << run;
-  EXPECT_EQ(run_binary({"report", ab, b, "--output", abb}).status, 0);
+  EXPECT_EQ(run_binary({"report", ab, b, "--output", abb}).status, 1);
   const json documents = document_in(abb).at("result").at("documents");
   ASSERT_EQ(documents.size(), 3U);
   json first = documents[0];
@@ -201,6 +201,23 @@ TEST(Report, RefusesInOneLineWhatIsNoDocument) {
   const BinaryRun nowhere = run_binary({"report", good});
   EXPECT_EQ(nowhere.status, 2) << nowhere;
   EXPECT_THAT(nowhere.err, HasSubstr("--output")) << nowhere;
+}
+
+// The result would be lost with its input.
+TEST(Report, WritesNothingOverItsInput) {
+  const std::string a = file_of("input.json").string();
+  ASSERT_EQ(run_binary({"explain", "busbw", "--json", "--output", a}).status, 0);
+  const std::string before = text_of(a);
+  const std::string same = (fs::path(a).parent_path() / "." / fs::path(a).filename()).string();
+  for (const std::string& page : {a, same}) {
+    const BinaryRun run = run_binary({"report", a, "-o", page});
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_THAT(run.err, HasSubstr("would be overwritten")) << run;
+  }
+  const std::string table = written("table.txt", text_of(input("h200x2/all_reduce.txt"))).string();
+  EXPECT_EQ(run_binary({"curve", table, "--html", table}).status, 2);
+  EXPECT_EQ(text_of(table), text_of(input("h200x2/all_reduce.txt")));
+  EXPECT_EQ(text_of(a), before);
 }
 
 // Whatever stands in a document that somebody made: the page holds it and nothing else.
