@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cli/sim_parts.h"
+#include "cli/terminal_progress.h"
 #include "cli/trace_load.h"
 #include "core/finding_table.h"
 #include "core/number.h"
@@ -255,7 +256,7 @@ void add_caveats(const StepRecord& record, const torch::AcrossRanks& across,
 
 int sim_step(const Shell& shell, StepFlags& flags) {
   if (flags.gpus_per_node < 0) return shell.fail(input_error("--gpus-per-node is below 1"));
-  auto inputs = load_traces(flags.load);
+  auto inputs = load_traces(flags.load, terminal_progress());
   if (!inputs) return shell.fail(inputs.error());
   if (inputs->traces.empty())
     return shell.fail(input_error("no profiler trace was found, only logs without a timeline",
