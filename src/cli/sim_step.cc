@@ -165,7 +165,7 @@ std::string verdict(const StepRecord& record, const std::vector<Played>& all) {
   const Played& last = all.back();
   const Duration gain = base.total - last.times.total;
   const double share = share_of(gain, base.total);
-  return fmt::format("{}; {} with {}, {} {}", whole, format_duration(last.times.total), last.name,
+  return fmt::format("{}; {}: {}, {} {}", whole, last.name, format_duration(last.times.total),
                      core::format_percent(std::abs(share)), share < 0 ? "more" : "less");
 }
 

@@ -117,7 +117,8 @@ std::string crossing_of(const Placement& at, const Fabric& fabric) {
     return fmt::format("{} rail{} of {} out of every node, all in use by every algorithm",
                        fabric.rails, fabric.rails == 1 ? "" : "s", rate);
   return fmt::format(
-      "one rail of {} for a ring or tree; where all ranks cross at once, each has {}", rate, rate);
+      "one rail of {} for a ring or nccl-tree; where many ranks cross at once, each has {}", rate,
+      rate);
 }
 
 // The alpha of the dominating link belongs to one of the two places.
