@@ -60,7 +60,7 @@ TEST(SimStep, ReplaysWhatWasRecorded) {
 TEST(SimStep, ARemovedStragglerNeverMakesAStepSlower) {
   if (!fs::exists(kCases)) GTEST_SKIP() << "no " << kCases;
   for (const fs::path& path : cases())
-    for (const char* rank : {"0", "1", "2", "3"}) {
+    for (const char* rank : {"1", "2"}) {  // the stragglers of the cases, and ranks that are none
       const json result = step_of(path, {"--without-straggler", rank});
       const json& change = result.at("changes").at(0);
       EXPECT_GE(change.at("gain_at_least_us"), 0) << path << rank;
