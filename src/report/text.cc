@@ -17,8 +17,11 @@ using core::Severity;
 
 class TextWriter {
  public:
-  explicit TextWriter(const TextStyle& style)
-      : style_(style), width_(static_cast<std::size_t>(std::max(style.width, 40))) {}
+  // `has_terms`: the names of its values are what a person types, as `explain ring`.
+  explicit TextWriter(const TextStyle& style, bool has_terms = false)
+      : style_(style),
+        width_(static_cast<std::size_t>(std::max(style.width, 40))),
+        has_terms_(has_terms) {}
 
   void block(const core::Block& block) {
     std::visit([this](const auto& content) { write(content); }, block);
@@ -50,6 +53,9 @@ class TextWriter {
   std::string take() { return std::move(text_); }
 
  private:
+  std::string name_of(const std::string& name) const {
+    return printable(has_terms_ ? name : word(name));
+  }
   void sentence(const std::string& text) {
     text_ += painted(indented(wrap(printable(text), width_ - 2), 2), "1") + "\n";
   }
@@ -94,6 +100,7 @@ class TextWriter {
 
   const TextStyle& style_;
   std::size_t width_;
+  bool has_terms_;
   std::string text_ = {};
 };
 
@@ -101,11 +108,11 @@ class TextWriter {
 void TextWriter::write(const core::KeyValues& pairs) {
   std::size_t column = 0;
   for (const auto& [name, value] : pairs.rows)
-    if (const std::size_t width = display_width(printable(word(name))) + 2; width <= width_ / 2)
+    if (const std::size_t width = display_width(name_of(name)) + 2; width <= width_ / 2)
       column = std::max(column, width);
   if (column == 0) column = 4;
   for (const auto& [name, value] : pairs.rows) {
-    const std::string label = pad(printable(word(name)), column, core::Column::Align::kLeft);
+    const std::string label = pad(name_of(name), column, core::Column::Align::kLeft);
     const bool beside = display_width(label) == column;
     text_ += beside ? label : label + "\n" + std::string(column, ' ');
     text_ += indented(wrap(printable(value), width_ - column), column) + "\n";
@@ -193,7 +200,7 @@ std::vector<const Finding*> in_order(const core::Document& document) {
 }  // namespace
 
 std::string render_text(const core::Document& document, const TextStyle& style) {
-  TextWriter writer(style);
+  TextWriter writer(style, document.command == "explain");
   Groups caveats(document.caveats), findings(document.findings);
   for (const core::Caveat& caveat : document.caveats) {
     if (!caveats.takes(caveat.id)) continue;

@@ -99,6 +99,15 @@ TEST_F(InChinese, ThePageCarriesTheTexts) {
             core::translation(core::language(), "findings", "trace.straggler", "cause"));
 }
 
+// "ring" is what has to be typed.
+TEST_F(InChinese, TermsKeepTheirNames) {
+  core::Document document{.command = "explain"};
+  document.body.emplace_back(core::KeyValues{{{"ring", "text"}}});
+  EXPECT_THAT(render_text(document, {}), HasSubstr("ring"));
+  document.command = "curve";
+  EXPECT_THAT(render_text(document, {}), Not(HasSubstr("ring")));
+}
+
 TEST(Words, EnglishIsAsItWas) {
   core::Document document{.command = "trace"};
   document.findings = {finding(core::Severity::kWarning)};
