@@ -15,24 +15,11 @@
 namespace comm_probe::core {
 namespace {
 
-// Names that say nothing of whose machine it is.
-constexpr std::array<std::string_view, 46> kEveryday = {
-    "git",    "svc",   "hg",     "ftp",    "mail",   "support",   "localhost", "root",
-    "gpu",    "node",  "host",   "worker", "master", "nccl",      "python",    "python3",
-    "info",   "warn",  "error",  "rank",   "ubuntu", "linux",     "none",      "unknown",
-    "user",   "users", "home",   "data",   "nvidia", "cuda",      "main",      "test",
-    "local",  "slurm", "docker", "nobody", "debian", "admin",     "shared",    "tmp",
-    "daemon", "munge", "bin",    "sys",    "proxy",  "messagebus"};
-
 std::string lower_of(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
-}
-
-bool is_everyday(std::string_view name) {
-  return std::find(kEveryday.begin(), kEveryday.end(), lower_of(name)) != kEveryday.end();
 }
 
 bool is_all_digits(std::string_view name) {
@@ -94,6 +81,7 @@ const std::string* Masker::mask_of_name(std::string_view name) const {
 
 void Masker::know_host(std::string_view name) {
   const std::size_t dot = name.find('.');
+  if (is_device(name.substr(0, dot))) return;
   know(name.substr(0, dot), 'h');
   if (std::string shape = shape_of_host(name.substr(0, dot)); !shape.empty())
     shapes_.insert(std::move(shape));
@@ -268,24 +256,58 @@ std::string Masker::masked_mail(std::string_view line) {
   return out += line;
 }
 
+namespace {
+
+// Four numbers with dashes at `at`, and what stands around them speaks for an address: "ip-" or
+// "ec2-" before it, a name of Kubernetes behind it ("172-16-4-9.default.pod"), or numbers that no
+// date has. Its length, 0 where there is none.
+std::size_t dashed_address_at(std::string_view line, std::size_t at) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  std::array<int, 4> parts = {};
+  std::size_t end = at;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && (end >= line.size() || line[end++] != '-')) return 0;
+    const std::size_t begin = end;
+    while (end < line.size() && is_digit(line[end]) && end - begin < 4)
+      parts[i] = parts[i] * 10 + (line[end++] - '0');
+    const bool is_part = end > begin && parts[i] < 256 && (line[begin] != '0' || end == begin + 1);
+    if (!is_part) return 0;
+  }
+  if (end < line.size() && (is_name_char(line[end]))) return 0;
+  const std::string_view before = line.substr(0, at);
+  const bool is_zip = before.size() > 3 && is_alnum(before[before.size() - 4]);
+  if (before.ends_with("ec2-") || (before.ends_with("ip-") && !is_zip)) return end - at;
+  if (!before.empty() && is_name_char(before.back())) return 0;
+  const bool is_name = end + 1 < line.size() && line[end] == '.' &&
+                       std::isalpha(static_cast<unsigned char>(line[end + 1])) != 0;
+  const bool is_private = parts[0] == 10 || (parts[0] == 192 && parts[1] == 168) ||
+                          (parts[0] == 172 && parts[1] >= 16 && parts[1] < 32);
+  return is_private && (is_name || *std::max_element(parts.begin(), parts.end()) > 60) ? end - at
+                                                                                       : 0;
+}
+
+}  // namespace
+
 // "ip-10-20-30-40", as clouds name hosts by their address, which is masked like it.
 std::string Masker::masked_address_names(std::string_view line) {
+  if (std::count(line.begin(), line.end(), '-') < 3) return std::string(line);
   std::string out;
-  for (std::size_t at = line.find("ip-"); at != line.npos; at = line.find("ip-")) {
-    std::size_t end = at + 3;
-    while (end < line.size() &&
-           (std::isdigit(static_cast<unsigned char>(line[end])) != 0 || line[end] == '-'))
-      ++end;
-    std::string dotted(line.substr(at + 3, end - at - 3));
+  for (std::size_t at = 0; at < line.size();) {
+    const bool begins = std::isdigit(static_cast<unsigned char>(line[at])) != 0 &&
+                        (at == 0 || !is_alnum(line[at - 1]));
+    const std::size_t length = begins ? dashed_address_at(line, at) : 0;
+    if (length == 0) {
+      out += line[at++];
+      continue;
+    }
+    std::string dotted(line.substr(at, length));
     std::replace(dotted.begin(), dotted.end(), '-', '.');
-    const bool begins = at == 0 || !is_alnum(line[at - 1]);
-    std::string mask = begins && is_piece_end(line, end) ? masked_addresses(dotted) : dotted;
+    std::string mask = masked_addresses(dotted);
     std::replace(mask.begin(), mask.end(), '.', '-');
-    out += line.substr(0, at + 3);
     out += mask;
-    line.remove_prefix(end);
+    at += length;
   }
-  return out += line;
+  return out;
 }
 
 std::string Masker::masked_path(std::string_view path) {
@@ -295,7 +317,9 @@ std::string Masker::masked_path(std::string_view path) {
   return masked;
 }
 
-std::string Masker::masked_text(std::string_view text) {
+std::string Masker::masked_text(std::string_view given) {
+  const std::string paired = without_paired_secrets(given);
+  std::string_view text = paired;
   std::string out;
   out.reserve(text.size());
   in_private_key_ = false;

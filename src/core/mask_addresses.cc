@@ -16,6 +16,7 @@ namespace comm_probe::core {
 namespace {
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_address_char(char c) { return is_hex(c) || c == ':' || c == '.'; }
 
@@ -190,8 +191,8 @@ bool Masker::address_mask(std::string_view token, std::string& out) {
   return true;
 }
 
-// Ids without colons: "98039b0300a1b2c3", "9803.9b00.a1b2", "98-03-9B-00-A1-B2". Digits alone may
-// be a time or a date. The length, 0 where none begins here.
+// Ids without colons: "98039b0300a1b2c3", "98039b00a1b2", "9803.9b00.a1b2", "98-03-9B-00-A1-B2".
+// Digits alone may be a time or a date. The length, 0 where none begins here.
 std::size_t Masker::bare_hardware_id(std::string_view text, std::string& out) const {
   const auto is_id = [&](std::size_t length) {
     return text.size() >= length && ends_word(text, length) &&
@@ -199,12 +200,17 @@ std::size_t Masker::bare_hardware_id(std::string_view text, std::string& out) co
            std::any_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length),
                        [](unsigned char c) { return std::isalpha(c) != 0; });
   };
-  constexpr std::size_t kGuid = 16, kDotted = 14, kDashed = 17;
+  constexpr std::size_t kGuid = 16, kBare = 12, kDotted = 14, kDashed = 17;
   if (is_id(kGuid) && is_all_hex(text.substr(0, kGuid))) {
     const std::uint64_t id = number_of(text.substr(0, kGuid));
     if (!may_be_guid(id)) return 0;
     out = fmt::format("{:016x}", masked_interface_id(id));
     return kGuid;
+  }
+  if (is_id(kBare) && is_all_hex(text.substr(0, kBare)) &&
+      std::count_if(text.begin(), text.begin() + kBare, is_digit) >= 2) {
+    out = masked_mac(number_of(text.substr(0, kBare)));
+    return kBare;
   }
   for (const auto& [length, size, sign] :
        {std::tuple(kDotted, std::size_t{4}, '.'), std::tuple(kDashed, std::size_t{2}, '-')}) {
@@ -230,6 +236,13 @@ std::string Masker::masked_addresses(std::string_view line) {
     const bool is_inside = is_alnum(before) || before == '_' || before == '.' || before == '+';
     const bool begins = (is_hex(line[at]) || line[at] == ':') && !is_inside;
     const std::string_view rest = line.substr(at);
+    const bool is_enx = rest.starts_with("enx") && !is_inside && rest.size() >= 15 &&
+                        is_all_hex(rest.substr(3, 12)) && ends_word(rest, 15);
+    if (is_enx) {  // a network interface that is named by its address
+      out += "enx" + masked_mac(number_of(rest.substr(3, 12)));
+      at += 15;
+      continue;
+    }
     if (begins && is_uuid(rest)) {
       out += fmt::format("00000000-0000-0000-0000-{:012x}",
                          keyed_hash(key_, rest.substr(0, 36)) & 0xffffffffffffU);

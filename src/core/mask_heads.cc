@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/host_list.h"
 #include "core/mask_words.h"
 
 namespace comm_probe::core {
@@ -37,6 +38,22 @@ std::size_t behind_date(std::string_view line) {
   return is_iso ? blank + 1 : 0;
 }
 
+// Programs whose lines a system log holds without the number of their process.
+constexpr std::array<std::string_view, 14> kDaemons = {"kernel",         "systemd",
+                                                       "sshd",           "slurmd",
+                                                       "slurmctld",      "slurmstepd",
+                                                       "systemd-logind", "containerd",
+                                                       "dockerd",        "kubelet",
+                                                       "rsyslogd",       "sudo",
+                                                       "CRON",           "nvidia-fabricmanager"};
+
+// "[77]:" as a process has it, "[1]" as an index has it not; process 1 is systemd alone.
+bool is_process(std::string_view name, std::string_view rest) {
+  const std::string_view number = run_at(rest, 1, is_digit);
+  return (number.size() >= 2 || name == "systemd") &&
+         rest.substr(1 + number.size()).starts_with("]:");
+}
+
 // "Nov 30 12:00:01 node07 kernel: ...", "... node07 slurmd[77]: ...".
 void add_syslog_host(std::string_view line, std::vector<std::string>& hosts) {
   const std::size_t at = behind_date(line);
@@ -45,9 +62,13 @@ void add_syslog_host(std::string_view line, std::vector<std::string>& hosts) {
   const std::size_t program = at + host.size() + 1;
   if (host.empty() || program >= line.size() || line[program - 1] != ' ') return;
   const std::size_t end = line.find_first_of(" :[", program);
-  const bool is_program =
-      end != std::string_view::npos && end > program && (line[end] == ':' || line[end] == '[');
-  if (is_program) hosts.emplace_back(host);
+  if (end == std::string_view::npos || line[end] == ' ') return;
+  const std::string_view name = line.substr(program, end - program);
+  const bool is_daemon =
+      line[end] == ':' && std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
+  const bool is_program = is_daemon || (line[end] == '[' && is_process(name, line.substr(end)));
+  // `kubectl logs --timestamps` sets a time that ends on Z before what a program writes
+  if (is_program && may_be_host(host, line[at - 2] == 'Z')) hosts.emplace_back(host);
 }
 
 // "[node07] ORTE has lost ...": a tag without the process.
@@ -64,11 +85,43 @@ void add_open_mpi_tag(std::string_view line, std::vector<std::string>& hosts) {
     hosts.emplace_back(host);
 }
 
-// "*** STEP 12345.0 ON node07 CANCELLED AT ..."
+// "gpu-b[11-14,20]" or "gpu-b11" at a place: every name of it.
+void add_range_at(std::string_view line, std::size_t at, std::vector<std::string>& hosts) {
+  std::size_t end = at;
+  for (bool is_inside = false; end < line.size(); ++end) {
+    if (line[end] == '[') is_inside = true;
+    if (line[end] == ']') is_inside = false;
+    if (!is_host_char(line[end]) && line[end] != '[' && line[end] != ']' && line[end] != ',') break;
+    if (line[end] == ',' && !is_inside && (end + 1 == line.size() || line[end + 1] == ' ')) break;
+  }
+  for (std::string& host : expanded_hosts(line.substr(at, end - at)))
+    if (may_be_host(host, false)) hosts.push_back(std::move(host));
+}
+
+// "*** STEP 12345.0 ON node07 CANCELLED AT ...", "srun: error: gpu-b[11-14]: tasks 3-9: Killed",
+// "srun: error: Node failure on gpu-b11".
 void add_slurm_end(std::string_view line, std::vector<std::string>& hosts) {
-  if (line.find("CANCELLED") == std::string_view::npos) return;
-  const std::size_t on = line.find(" ON ");
-  if (on != std::string_view::npos) hosts.emplace_back(run_at(line, on + 4, is_host_char));
+  if (line.find("CANCELLED") != std::string_view::npos)
+    if (const std::size_t on = line.find(" ON "); on != std::string_view::npos)
+      add_range_at(line, on + 4, hosts);
+  const std::size_t error = line.find("error: ");
+  const std::size_t task = line.find(": task", error == line.npos ? 0 : error + 7);
+  if (line.find("srun: ") != std::string_view::npos && error < task &&
+      task != std::string_view::npos && line.find(' ', error + 7) > task)
+    add_range_at(line, error + 7, hosts);
+  for (const std::string_view words :
+       {"Node failure on ", "failed node ", "Error running task on ", "nodes not responding: "})
+    if (const std::size_t at = line.find(words); at != std::string_view::npos)
+      add_range_at(line, at + words.size(), hosts);
+}
+
+// The last column of squeue and sinfo: "4711 gpu train R 1:00 4 gpu-b[11-14]".
+void add_node_column(std::string_view line, std::vector<std::string>& hosts) {
+  const std::size_t last = line.find_last_of(' ');
+  if (!line.ends_with(']') || last == std::string_view::npos) return;
+  const std::string_view before = line.substr(0, last);
+  for (const std::string_view state : {" R ", " CG ", " idle", " alloc", " mix", " drain", " down"})
+    if (before.find(state) != std::string_view::npos) return add_range_at(line, last + 1, hosts);
 }
 
 // "trainer-0.trainer.team.svc.cluster.local": a pod of Kubernetes, with its service and namespace.
@@ -83,13 +136,6 @@ void add_pod(std::string_view line, std::vector<std::string>& hosts) {
   }
 }
 
-// Numbered devices and steps, which no host is called.
-constexpr std::array<std::string_view, 34> kNumbered = {
-    "gpu",  "rank", "cuda", "nic",   "numa",   "cpu",   "mlx",    "eth",  "ib",
-    "rail", "hsn",  "bond", "ens",   "enp",    "dev",   "device", "step", "epoch",
-    "ring", "tree", "comm", "group", "pg",     "stage", "layer",  "port", "net",
-    "sm",   "gen",  "chan", "chunk", "worker", "core",  "channel"};
-
 }  // namespace
 
 std::vector<std::string> hosts_in_heads(std::string_view line) {
@@ -98,6 +144,7 @@ std::vector<std::string> hosts_in_heads(std::string_view line) {
   add_syslog_host(line, hosts);
   add_open_mpi_tag(line, hosts);
   add_slurm_end(line, hosts);
+  add_node_column(line, hosts);
   add_pod(line, hosts);
   std::erase_if(hosts, [](const std::string& host) {
     return host.size() < 2 || std::all_of(host.begin(), host.end(), [](char c) {
@@ -116,10 +163,8 @@ std::string shape_of_host(std::string_view name) {
     if (std::isalpha(static_cast<unsigned char>(c)) != 0) letters += lower;
     shape += is_digit(c) ? '#' : lower;
   }
-  const bool is_numbered =
-      std::find(kNumbered.begin(), kNumbered.end(), letters) != kNumbered.end();
   // "node0" may be a NUMA node
-  if (letters.size() < 2 || digits == 0 || is_numbered || name.size() > 255 ||
+  if (letters.size() < 2 || digits == 0 || is_numbered(name) || name.size() > 255 ||
       (letters == "node" && digits < 2))
     return {};
   return shape;

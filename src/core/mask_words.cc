@@ -78,24 +78,6 @@ void add_prompt(std::string_view line, bool wants_user, std::vector<std::string>
   }
 }
 
-constexpr std::array<std::string_view, 11> kKeyBeginnings = {
-    "hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ"};
-constexpr std::array<std::string_view, 13> kSecretWords = {
-    "PASSPHRASE",    "TOKEN",         "SECRET",       "PASSWORD",    "PASSWD",
-    "API_KEY",       "APIKEY",        "ACCESS_KEY",   "PRIVATE_KEY", "CREDENTIAL",
-    "AUTHORIZATION", "SERIAL NUMBER", "SERIAL_NUMBER"};
-
-bool is_key_char(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.' ||
-         c == '/' || c == '+' || c == '=';
-}
-
-// "HF_TOKEN" is one, "max_tokens" and "TOKENIZERS_PARALLELISM" are none.
-bool is_secret_at(std::string_view upper, std::size_t at, std::string_view word) {
-  const std::size_t end = at + word.size();
-  return word != "TOKEN" || end >= upper.size() || !is_name_char(upper[end]);
-}
-
 std::string upper_of(std::string_view text) {
   std::string upper(text);
   std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -103,109 +85,10 @@ std::string upper_of(std::string_view text) {
   return upper;
 }
 
-// "scheme://user:password@host" -> the password is gone.
-void hide_url_password(std::string& line) {
-  for (std::size_t at = line.find("://"); at != std::string::npos; at = line.find("://", at + 3)) {
-    const std::size_t end = line.find_first_of(" \t/\"'", at + 3);
-    const std::size_t sign = line.rfind('@', end == std::string::npos ? line.size() : end);
-    if (sign == std::string::npos || sign < at + 3) continue;
-    const std::size_t colon = line.find(':', at + 3);
-    if (colon == std::string::npos || colon > sign) continue;
-    line.replace(colon + 1, sign - colon - 1, kSecretMask);
-  }
-}
-
-void hide_known_keys(std::string& line) {
-  constexpr std::size_t kShortest = 20;
-  for (const std::string_view beginning : kKeyBeginnings)
-    for (std::size_t at = line.find(beginning); at != std::string::npos;
-         at = line.find(beginning, at + 1)) {
-      if (at > 0 && is_name_char(line[at - 1])) continue;
-      const std::string_view key = run_of(std::string_view(line).substr(at), is_key_char);
-      if (key.size() >= kShortest) line.replace(at, key.size(), kSecretMask);
-    }
-}
-
-// "--auth_token xyz": a blank between the option, which holds `at`, and its value.
-bool is_value_of_option(std::string_view line, std::size_t at, std::size_t value) {
-  while (at > 0 && is_name_char(line[at - 1])) --at;
-  return line[at] == '-' && (at == 0 || line[at - 1] == ' ' || line[at - 1] == '"') &&
-         line[value - 1] != '-' && !is_name_char(line[value - 1]) && line[value] != '-';
-}
-
-// "--wandb-key=0123...", "api key 0123...": what is named a key and looks like one (32 characters
-// of hexadecimal digits or more).
-void hide_hexadecimal_keys(std::string& line) {
-  constexpr std::size_t kShortest = 32;
-  const std::string upper = upper_of(line);
-  for (std::size_t at = upper.find("KEY"); at != std::string::npos;
-       at = upper.find("KEY", at + 1)) {
-    const std::size_t from = upper.find_first_not_of(" =:\"'", at + 3);
-    if (from == std::string::npos || from == at + 3) continue;
-    std::size_t to = from;
-    while (to < line.size() && std::isxdigit(static_cast<unsigned char>(line[to])) != 0) ++to;
-    const bool is_whole = to == line.size() || !is_name_char(line[to]);
-    if (to - from < kShortest || !is_whole) continue;
-    return hide_hexadecimal_keys(line.replace(from, to - from, kSecretMask));
-  }
-}
-
-// "is hunter2": a value, which "is not shown" is none.
-bool is_said_value(std::string_view upper, std::size_t at) {
-  if (!upper.substr(at).starts_with("IS ")) return false;
-  const std::string_view value = run_of(upper.substr(at + 3), is_key_char);
-  return std::any_of(value.begin(), value.end(), is_digit);
-}
-
-// "NAME=VALUE", "NAME: VALUE", "--NAME VALUE" and "Bearer VALUE": the value up to its end.
-void hide_named_values(std::string& line) {
-  std::string upper = upper_of(line);
-  std::replace(upper.begin(), upper.end(), '-', '_');  // --api-key
-  std::vector<std::pair<std::size_t, std::size_t>> values;
-  for (const std::string_view word : kSecretWords)
-    for (std::size_t at = upper.find(word); at != std::string::npos;
-         at = upper.find(word, at + 1)) {
-      if (!is_secret_at(upper, at, word)) continue;
-      std::size_t sign = at + word.size();
-      while (sign < line.size() && is_name_char(line[sign])) ++sign;
-      while (sign < line.size() && (line[sign] == '"' || line[sign] == '\'' || line[sign] == ' '))
-        ++sign;
-      if (sign >= line.size()) continue;
-      if (word.starts_with("PASS") && is_said_value(upper, sign)) sign += 2;
-      const bool has_sign = line[sign] == '=' || line[sign] == ':' || line[sign] == ' ';
-      if (!has_sign && !is_value_of_option(line, at, sign)) continue;
-      const std::size_t from = has_sign ? line.find_first_not_of(" \"'", sign + 1) : sign;
-      if (from == std::string::npos) continue;
-      const bool is_header = word == "AUTHORIZATION" || word.starts_with("SERIAL");
-      std::size_t to = line.find_first_of(is_header ? "\"'" : " \t\"',;", from);
-      to = to == std::string::npos ? line.size() : to;
-      values.emplace_back(from, to);
-    }
-  if (const std::size_t at = upper.find("BEARER "); at != std::string::npos) {
-    const std::string_view key = run_of(std::string_view(line).substr(at + 7), is_key_char);
-    values.emplace_back(at + 7, at + 7 + key.size());
-  }
-  std::sort(values.rbegin(), values.rend());
-  std::size_t before = line.size() + 1;
-  for (const auto& [from, to] : values) {
-    if (to > before || from >= to) continue;  // inside one that is hidden already
-    line.replace(from, to - from, kSecretMask);
-    before = from;
-  }
-}
-
 }  // namespace
 
 bool is_name_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-}
-
-bool is_secret_name(std::string_view name) {
-  const std::string upper = upper_of(name);
-  return std::any_of(kSecretWords.begin(), kSecretWords.end(), [&](std::string_view word) {
-    const std::size_t at = upper.rfind(word);
-    return at != std::string::npos && is_secret_at(upper, at, word);
-  });
 }
 
 namespace {
@@ -259,7 +142,8 @@ void add_host_file(std::string_view line, std::vector<std::string>& hosts) {
   if (is_name(word) && line.substr(word.size()).starts_with(" slots=")) hosts.emplace_back(word);
 }
 
-constexpr std::array<std::string_view, 18> kHostNames = {
+constexpr std::array<std::string_view, 22> kHostNames = {
+    "nodeName",          "\"node\"",          "node_host",          "\"instance\"",
     "\"host\"",          "nodename",          "node_name",          "HOSTNAME",
     "SLURMD_NODENAME",   "MASTER_ADDR",       "master_addr",        "SLURM_LAUNCH_NODE_IPADDR",
     "hostname",          "SLURM_SUBMIT_HOST", "PMIX_HOSTNAME",      "PBS_O_HOST",
@@ -308,8 +192,8 @@ std::vector<std::string> hosts_in_line(std::string_view line) {
   if (line.starts_with("[")) {
     const std::string_view host = run_of(line.substr(1), is_host_char);
     const std::size_t end = 1 + host.size();
-    if (is_name(host) && end + 1 < line.size() && line[end] == ':' && is_digit(line[end + 1]))
-      hosts.emplace_back(host);
+    const bool is_tag = end + 1 < line.size() && line[end] == ':' && is_digit(line[end + 1]);
+    if (is_name(host) && is_tag && may_be_host(host, false)) hosts.emplace_back(host);
   }
   for (const std::string_view name : kHostNames)
     if (const auto value = value_of_any(line, {name}); is_name(value))
@@ -357,6 +241,26 @@ std::string_view owner_in_listing(std::string_view line) {
   return next_word();
 }
 
+// "/fsx/jane.roe/run", "/scratch/mmuster/x": the first folder, unless it is called as folders are.
+void add_folder_owners(std::string_view line, std::vector<std::string>& users) {
+  for (const std::string_view folder : {"/fsx/", "/scratch/", "/lustre/", "/gpfs/", "/beegfs/"})
+    for (std::size_t at = line.find(folder); at != std::string_view::npos;
+         at = line.find(folder, at + 1)) {
+      const std::string_view rest = line.substr(at + folder.size());
+      const std::string_view owner = folder_at(rest);
+      if (owner.size() < rest.size() && rest[owner.size()] == '/' && owner.size() >= 4)
+        users.emplace_back(owner);
+    }
+}
+
+// "jane-roe (acme-team)." of `wandb`.
+void add_account(std::string_view rest, std::vector<std::string>& users) {
+  const std::string_view user = run_of(rest, is_name_char);
+  users.emplace_back(user);
+  if (rest.substr(user.size()).starts_with(" ("))
+    users.emplace_back(run_of(rest.substr(user.size() + 2), is_name_char));
+}
+
 }  // namespace
 
 std::string serial_in_line(std::string_view line) {
@@ -384,6 +288,9 @@ std::vector<std::string> users_in_line(std::string_view line) {
     for (std::size_t at = line.find(folder); at != std::string_view::npos;
          at = line.find(folder, at + 1))
       users.emplace_back(folder_at(line.substr(at + folder.size())));
+  add_folder_owners(line, users);
+  if (const std::size_t at = line.find("Logged in as: "); at != std::string_view::npos)
+    add_account(line.substr(at + 14), users);
   for (std::size_t at = line.find("uid="); at != std::string_view::npos;
        at = line.find("uid=", at + 1)) {
     const std::string_view id = run_of(line.substr(at + 4), is_digit);
@@ -397,15 +304,6 @@ std::vector<std::string> users_in_line(std::string_view line) {
       users.emplace_back(run_of(value, is_name_char));
   std::erase_if(users, [](const std::string& user) { return !is_name(user); });
   return users;
-}
-
-std::string without_secrets(std::string_view text) {
-  std::string line(text);
-  hide_named_values(line);
-  hide_known_keys(line);
-  hide_hexadecimal_keys(line);
-  hide_url_password(line);
-  return line;
 }
 
 }  // namespace comm_probe::core

@@ -9,6 +9,15 @@ namespace comm_probe::core {
 
 // Letters, digits, "-" and "_"; a dot ends a word.
 bool is_name_char(char c);
+// "root", "network": no name of a machine or a person, whatever stands around it.
+bool is_everyday(std::string_view name);
+// "mlx5_0", "enp27s0f0".
+bool is_device(std::string_view name);
+// "rank12", "gpu0", "bf16", "H100".
+bool is_numbered(std::string_view name);
+// Of the word at the head of a line whose shape alone speaks for a host; in doubt one of letters
+// alone is none.
+bool may_be_host(std::string_view name, bool is_doubtful);
 // "node07:1234:1300 [0] NCCL INFO", "[root@node07 ~]#", "Pid 77 on node07 device", "[node07:1234]",
 // "HOSTNAME=node07", SLURM_NODELIST=node[07-09], MASTER_ADDR=node07.
 std::vector<std::string> hosts_in_line(std::string_view line);
@@ -30,5 +39,8 @@ std::string serial_in_line(std::string_view line);
 // Values of secret names, also as an option with its value (--password x), keys with a well-known
 // beginning, passwords in URLs, serial numbers.
 std::string without_secrets(std::string_view line);
+// Values of secret names that stand in another key or another line than the name: "name: HF_TOKEN"
+// with "value: ..." (a pod's environment), a block of lines behind "password: |".
+std::string without_paired_secrets(std::string_view text);
 
 }  // namespace comm_probe::core

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <random>
 
+#include "core/mask_words.h"
+
 namespace comm_probe::core {
 namespace {
 
@@ -52,6 +54,115 @@ TEST(Mask, HostsOfHeads) {
   EXPECT_THAT(masked, Not(HasSubstr("GPU-A09")));
   EXPECT_THAT(masked, Not(HasSubstr("gpu-a10")));
   EXPECT_EQ(masker.masked_text("\"gpu-a08\""), masked.substr(9, masked.find('}') - 9));
+}
+
+// Heads that look like those of a system log but are of a program: none of the words of NCCL's log
+// becomes a host, so that the log is read as before.
+TEST(Mask, WordsAtTheHeadOfALineAreNoHosts) {
+  const std::string log =
+      "cn7x:1:2 [0] NCCL INFO NET/Socket : Using [0]eth0:10.20.30.40<0>\n"
+      "cn7x:1:2 [0] NCCL INFO Using network Socket\n"
+      "cn7x:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB "
+      "enp27s0f0np0:10.20.30.40<0>\n"
+      "cn7x:1:2 [0] NCCL INFO DMA-BUF is available on GPU device 0\n"
+      "cn7x:1:2 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+      "cn7x:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n"
+      "cn7x:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 8 cudaDev 0 busId 1a000 - Init COMPLETE\n"
+      "bf16 fp8 H100 rank3 gpu0 Watchdog caught collective operation timeout\n";
+  Masker plain;
+  plain.learn(log);
+  const std::string expected = plain.masked_text(log);
+  ASSERT_THAT(expected, HasSubstr("Using network Socket"));
+  std::string word;
+  for (const char c : log) {
+    if (is_name_char(c)) {
+      word += c;
+      continue;
+    }
+    for (const std::string& head : {"2026-11-30T02:11:01.123456Z " + word + " error: reset",
+                                    "2026-11-30T02:11:01.123456Z " + word + " worker[33]: ok",
+                                    "2026-11-30T02:11:01.123456Z " + word + " kernel: ok",
+                                    "2026-11-30T02:11:01.123456+00:00 " + word + " phase: ok",
+                                    "2026-11-30T02:11:01.123456+00:00 " + word + " port[1]: ok",
+                                    "Nov 30 02:11:01 " + word + " phase: true"}) {
+      if (word.size() < 2 || word == "cn7x") continue;
+      Masker masker;
+      masker.learn(log);
+      masker.learn(head);
+      EXPECT_EQ(masker.masked_text(log), expected) << head;
+    }
+    for (const std::string device : {"mlx5_0", "eth0", "enp27s0f0np0", "Socket", "network"})
+      if (word == device) {
+        Masker masker;
+        masker.learn("[" + word + ":123] x\nroot@" + word + ": x\n" + word +
+                     " slots=8\nHOST=" + word);
+        masker.learn(log);
+        EXPECT_EQ(masker.masked_text(log), expected) << word;
+      }
+    word.clear();
+  }
+}
+
+// Ranges in the lines of Slurm itself, of a machine that no other line names.
+TEST(Mask, RangesOfSlurmsOwnLines) {
+  for (const std::string text :
+       {"srun: error: gpu-b[11-14]: tasks 3-9: Killed", "srun: error: gpu-b11: task 3: Killed",
+        "0: srun: error: gpu-b[11,14]: tasks 3,9: Exited with exit code 1",
+        "slurmstepd: error: *** JOB 4711 ON gpu-b[11-12] CANCELLED AT 2026-11-30T02:00:00 ***",
+        "srun: error: Node failure on gpu-b11", "   4711  gpu train jdoe R 1:00 4 gpu-b[11-14]",
+        "gpu* up infinite 4 idle gpu-b[11-14]"}) {
+    Masker masker;
+    masker.learn(text);
+    EXPECT_THAT(masker.masked_text(text + "\npeer gpu-b11 gone"), Not(HasSubstr("gpu-b"))) << text;
+  }
+  Masker masker;
+  for (const std::string text : {"srun: error: Unable to create step: task launch failed",
+                                 "mlx5_[0-3] down mlx5_[0-3]", "srun: error: task 3: Killed"}) {
+    masker.learn(text);
+    EXPECT_EQ(masker.masked_text(text), text);
+  }
+}
+
+TEST(Mask, NodesAndUsersOfProgramsOfTheirOwn) {
+  for (const auto& [text, name] :
+       {std::pair("spec:\n  nodeName: cherimoya\n", "cherimoya"),
+        std::pair("{\"node\": \"lychee\"}", "lychee"), std::pair("from /fsx/jane.roe/run", "jane"),
+        std::pair("/scratch/mmuster/x", "mmuster"),
+        std::pair("wandb: Logged in as: jane-roe (acme-lab). Use", "jane-roe"),
+        std::pair("wandb: Logged in as: jane-roe (acme-lab). Use", "acme-lab")}) {
+    Masker masker;
+    masker.learn(text);
+    EXPECT_THAT(masker.masked_text(text), Not(HasSubstr(name))) << text;
+  }
+  Masker masker;
+  const std::string text = "/fsx/checkpoints/x /scratch/data/y /lustre/shared/z";
+  masker.learn(text);
+  EXPECT_EQ(masker.masked_text(text), text);
+}
+
+// Source files in brackets are no hosts with a process.
+TEST(Mask, SourceFilesAreNoHosts) {
+  for (const std::string text : {"[trainer.py:77] trainer.py says", "[Trainer:77] Trainer says",
+                                 "[transport.cc:123] transport", "[rank3:12] rank3"}) {
+    Masker masker;
+    masker.learn(text);
+    EXPECT_EQ(masker.masked_text(text), text);
+  }
+}
+
+// What a system log names with a program stays known: letters alone, and "gpu12" too.
+TEST(Mask, HostsOfSystemLogs) {
+  for (const auto& [line, host] :
+       {std::pair("Nov 30 02:11:01 kiwi kernel: mlx5_core", "kiwi"),
+        std::pair("2026-11-30T02:11:01.123456+00:00 mango slurmd[77]: launch", "mango"),
+        std::pair("2026-11-30T02:11:01+0000 papaya systemd[1]: Started x", "papaya"),
+        std::pair("Nov  3 02:11:01 gpu12 kernel: NVRM: Xid", "gpu12"),
+        std::pair("2026-11-30T02:11:01.123Z cn-a07 sshd[881]: Accepted", "cn-a07"),
+        std::pair("[gpu01:12345] *** Process received signal ***", "gpu01")}) {
+    Masker masker;
+    masker.learn(line);
+    EXPECT_THAT(masker.masked_text(line), Not(HasSubstr(host))) << line;
+  }
 }
 
 // Names in JSON, in lower case, of pods, and serials without "number".
@@ -409,6 +520,24 @@ TEST(Mask, HostsInAnyCaseAndByTheirAddress) {
   std::replace(dashed.begin(), dashed.end(), '.', '-');
   EXPECT_EQ(masker.masked_text("ip-10-23-45-67"), dashed);
   EXPECT_EQ(masker.masked_text("zip-1-2"), "zip-1-2");
+  // of pods, and of hosts within a name
+  for (const std::string text :
+       {"10-23-45-67.default.pod.cluster.local", "ec2-10-23-45-67.x", "10-23-45-67"})
+    EXPECT_THAT(masker.masked_text(text), HasSubstr(dashed.substr(3))) << text;
+  for (const std::string text : {"10-30-12-45", "cpus 0-15-16-31", "2026-11-30-12", "zip-10-2-3-90",
+                                 "run-10-20-30-99-7", "172-40-1-99"})
+    EXPECT_EQ(masker.masked_text(text), text);
+}
+
+// A MAC as twelve digits, and as a part of a name of udev, is the one with colons.
+TEST(Mask, MacsOfBareDigits) {
+  Masker masker;
+  std::string mac = masker.masked_text("98:03:9b:00:a1:b2");
+  std::erase(mac, ':');
+  EXPECT_EQ(masker.masked_text("boot 98039b00a1b2, enx98039b00a1b2: up"),
+            "boot " + mac + ", enx" + mac + ": up");
+  for (const std::string text : {"173292960012", "0x7f1234567890", "deadbeefcafe", "enx98039b00a1"})
+    EXPECT_EQ(masker.masked_text(text), text);
 }
 
 TEST(Mask, PiecesOfPaths) {
