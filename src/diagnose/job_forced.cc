@@ -79,31 +79,83 @@ std::vector<ForcedSize> sizes_of(const nccl::Tuning& made, const nccl::Tuning& f
   return sizes;
 }
 
-bool is_same(const nccl::Choice& a, const nccl::Choice& b) {
-  return a.taken.algorithm == b.taken.algorithm && a.taken.protocol == b.taken.protocol &&
-         a.launch.channels == b.launch.channels && a.taken.time.us == b.taken.time.us;
+// The job with some of its settings left out, at the sizes of its calls.
+class Prices {
+ public:
+  // Only what finding `id` is about counts: the time, or the channels.
+  Prices(const PlannedJob& job, const std::vector<Call>& calls, const JobPricer& pricer,
+         std::string_view id)
+      : job_(job), calls_(calls), pricer_(pricer), id_(id) {}
+
+  // Empty where one of the two cannot be priced.
+  std::vector<ForcedSize> sizes(const nccl::Environment& with,
+                                const nccl::Environment& without) const {
+    const nccl::Tuning* made = pricer_.tuning_of({job_.ranks, job_.nodes, with});
+    const nccl::Tuning* free = pricer_.tuning_of({job_.ranks, job_.nodes, without});
+    if (made == nullptr || free == nullptr) return {};
+    return sizes_of(*made, *free, calls_);
+  }
+  // What leaving settings out spares, where that is worth saying.
+  std::optional<core::Finding> loss(const ForcedCost& cost) const {
+    for (core::Finding& finding : judge_forced_choice(cost))
+      if (finding.id == id_) return std::move(finding);
+    return std::nullopt;
+  }
+  bool gains(const nccl::Environment& with, const nccl::Environment& without) const {
+    ForcedCost cost;
+    cost.sizes = sizes(with, without);
+    return loss(cost).has_value();
+  }
+  const nccl::Environment& settings() const { return job_.environment; }
+
+ private:
+  const PlannedJob& job_;
+  const std::vector<Call>& calls_;
+  const JobPricer& pricer_;
+  std::string_view id_;
+};
+
+nccl::Environment without(nccl::Environment environment, const nccl::Environment& left_out) {
+  for (const auto& [name, value] : left_out) environment.erase(name);
+  return environment;
 }
 
-// Another choice is made where this one setting is left out.
-bool matters(const std::string& name, PlannedJob job, const std::vector<Call>& calls,
-             const JobPricer& pricer) {
-  const nccl::Tuning* made = pricer.tuning_of(job);
-  job.environment.erase(name);
-  const nccl::Tuning* without = pricer.tuning_of(job);
-  if (made == nullptr || without == nullptr) return true;
-  const std::vector<ForcedSize> sizes = sizes_of(*made, *without, calls);
-  return sizes.empty() || std::any_of(sizes.begin(), sizes.end(), [](const ForcedSize& size) {
-           return !is_same(size.made, size.free);
-         });
+// Those whose removal helps one after the other: NCCL_ALGO=Ring first, then the setting that
+// forbids what NCCL would take instead.
+nccl::Environment those_that_cost(const Prices& prices) {
+  nccl::Environment costly;
+  bool is_done = false;
+  while (!is_done) {
+    is_done = true;
+    const nccl::Environment now = without(prices.settings(), costly);
+    for (const auto& [name, value] : now)
+      if (is_done && prices.gains(now, without(now, {{name, value}}))) {
+        costly.emplace(name, value);
+        is_done = false;
+      }
+  }
+  return costly;
 }
 
-// Where no single one matters, two of them do the same: all are named.
-nccl::Environment those_that_matter(const PlannedJob& job, const std::vector<Call>& calls,
-                                    const JobPricer& pricer) {
-  nccl::Environment left;
-  for (const auto& [name, value] : job.environment)
-    if (matters(name, job, calls, pricer)) left.emplace(name, value);
-  return left.empty() ? job.environment : left;
+// Only those that cannot stay without a loss.
+nccl::Environment needed_of(nccl::Environment costly, const Prices& prices) {
+  const nccl::Environment all = costly;
+  for (const auto& [name, value] : all) {
+    nccl::Environment fewer = costly;
+    fewer.erase(name);
+    if (!prices.gains(without(prices.settings(), fewer), without(prices.settings(), costly)))
+      costly = std::move(fewer);
+  }
+  return costly;
+}
+
+// The smallest set found whose removal helps; empty where none does. Where no single one helps,
+// two of them do the same.
+nccl::Environment guilty_of(const Prices& prices) {
+  nccl::Environment costly = those_that_cost(prices);
+  if (costly.empty() && prices.gains(prices.settings(), {})) costly = prices.settings();
+  const nccl::Environment needed = needed_of(costly, prices);
+  return needed.empty() ? costly : needed;
 }
 
 std::string method_text(const nccl::Choice& choice) {
@@ -137,6 +189,18 @@ void add_evidence(core::Finding& finding, const nccl::DebugLog& log,
       "FILE --tuner FILE (a tuner for those sizes)");
 }
 
+void add_loss(const nccl::DebugLog& log, ForcedCost cost, const Prices& prices,
+              Judgement& judgement) {
+  const nccl::Environment guilty = guilty_of(prices);
+  if (guilty.empty()) return;
+  for (const auto& [name, value] : guilty) cost.settings.push_back(name + "=" + value);
+  cost.sizes = prices.sizes(prices.settings(), without(prices.settings(), guilty));
+  auto finding = prices.loss(cost);
+  if (!finding) return;
+  add_evidence(*finding, log, guilty, cost.sizes);
+  judgement.findings.push_back(std::move(*finding));
+}
+
 }  // namespace
 
 Judgement judge_forced_settings(const nccl::DebugLog& log, const std::vector<JobMessage>& messages,
@@ -149,19 +213,13 @@ Judgement judge_forced_settings(const nccl::DebugLog& log, const std::vector<Job
       [](const nccl::LogComm& a, const nccl::LogComm& b) { return a.size < b.size; });
   if (comm.size < 2) return judgement;
   const PlannedJob job{comm.size, std::max(1, comm.nodes), settings};
-  const nccl::Tuning* made = pricer->tuning_of(job);
-  const nccl::Tuning* free = pricer->tuning_of({job.ranks, job.nodes, {}});
-  if (made == nullptr || free == nullptr) return judgement;
   const std::vector<Call> calls = calls_of(comm, messages);
-  const nccl::Environment guilty = those_that_matter(job, calls, *pricer);
   ForcedCost cost;
-  for (const auto& [name, value] : guilty) cost.settings.push_back(name + "=" + value);
   cost.function = function_name(calls.front().function);
   cost.where =
       fmt::format(" on {} ranks of {} node{}", job.ranks, job.nodes, job.nodes > 1 ? "s" : "");
-  cost.sizes = sizes_of(*made, *free, calls);
-  judgement.findings = judge_forced_choice(cost);
-  for (core::Finding& finding : judgement.findings) add_evidence(finding, log, guilty, cost.sizes);
+  for (const char* id : {"nccl.choice-forced", "nccl.fewer-channels"})
+    add_loss(log, cost, Prices(job, calls, *pricer, id), judgement);
   return judgement;
 }
 

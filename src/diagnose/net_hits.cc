@@ -68,9 +68,11 @@ std::optional<std::uint64_t> packets_sent(const PortChange& port) {
   return first_of(port, kNames);
 }
 std::optional<std::uint64_t> packets_received(const PortChange& port) {
-  // A write is one packet or more, so their number is the least.
-  constexpr std::array<std::string_view, 3> kNames = {"port_rcv_packets", "rx_packets_phy",
-                                                      "rx_write_requests"};
+  constexpr std::array<std::string_view, 2> kNames = {"port_rcv_packets", "rx_packets_phy"};
+  return first_of(port, kNames);
+}
+std::optional<std::uint64_t> least_packets_received(const PortChange& port) {
+  constexpr std::array<std::string_view, 1> kNames = {"rx_write_requests"};
   return first_of(port, kNames);
 }
 

@@ -44,18 +44,32 @@ std::string optics_of(const NetHits& hits, const char* options) {
   return "ethtool -m " + netdev_of(hits);
 }
 
+struct Packets {
+  std::optional<std::uint64_t> all = {};
+  std::optional<std::uint64_t> least = {};  // there were so many or more
+};
+
 // More than this part of the packets; where they are not counted, more than so many a second.
 // Without the time between every one is taken as much.
 struct Many {
   double part = 0;
   double per_second = 0;
 
-  bool is_passed(const NetHit& hit, const std::optional<std::uint64_t>& packets) const {
-    if (packets && *packets > 0) return hit.amount / static_cast<double>(*packets) > part;
+  bool is_passed(const NetHit& hit, const Packets& packets) const {
+    if (packets.all.value_or(0) > 0) return is_above(hit, *packets.all);
+    if (packets.least.value_or(0) > 0 && !is_above(hit, *packets.least)) return false;
     const auto& elapsed = hit.port->elapsed;
     return !elapsed || hit.amount / elapsed->in_seconds() > per_second;
   }
+  bool is_above(const NetHit& hit, std::uint64_t packets) const {
+    return hit.amount / static_cast<double>(packets) > part;
+  }
 };
+
+Packets packets_in(const PortChange& port) {
+  return {packets_received(port), least_packets_received(port)};
+}
+Packets packets_out(const PortChange& port) { return {packets_sent(port), std::nullopt}; }
 
 }  // namespace
 
@@ -171,8 +185,7 @@ NetAnswer acks_in_time(const NetChange& change) {
 
 namespace {
 
-NetHits many_of(const NetHits& hits, const Many& limits,
-                std::optional<std::uint64_t> (*packets)(const PortChange&)) {
+NetHits many_of(const NetHits& hits, const Many& limits, Packets (*packets)(const PortChange&)) {
   NetHits many;
   for (const NetHit& hit : hits)
     if (limits.is_passed(hit, packets(*hit.port))) many.push_back(hit);
@@ -193,7 +206,7 @@ void add_out_of_order(const NetChange& change, NetAnswer& answer) {
   constexpr std::array<std::string_view, 1> kNames = {"out_of_sequence"};
   const NetHits hits =
       many_of(hits_of(change, kNames, answer.is_known),
-              {limit("out_of_order_part"), limit("out_of_order_per_second")}, packets_received);
+              {limit("out_of_order_part"), limit("out_of_order_per_second")}, packets_in);
   if (hits.empty()) return;
   const auto discards = discards_here(change);
   const bool sprays = discards && *discards == 0;
@@ -216,7 +229,7 @@ NetAnswer nothing_lost(const NetChange& change) {
                                                       "roce_adp_retrans"};
   NetAnswer answer;
   const NetHits all = hits_of(change, kNames, answer.is_known);
-  const NetHits many = many_of(all, {limit("lost_part"), limit("lost_per_second")}, packets_sent);
+  const NetHits many = many_of(all, {limit("lost_part"), limit("lost_per_second")}, packets_out);
   if (!all.empty()) {
     const NetHits& hits = many.empty() ? all : many;
     Finding finding =

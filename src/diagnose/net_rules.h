@@ -61,5 +61,7 @@ std::optional<std::uint64_t> marks_received(const topology::PortChange& port);
 std::optional<std::uint64_t> notices_received(const topology::PortChange& port);
 std::optional<std::uint64_t> packets_sent(const topology::PortChange& port);
 std::optional<std::uint64_t> packets_received(const topology::PortChange& port);
+// A write is one packet or more: a part of so many can clear a port, never accuse it.
+std::optional<std::uint64_t> least_packets_received(const topology::PortChange& port);
 
 }  // namespace comm_probe::diagnose

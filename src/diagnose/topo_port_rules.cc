@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -222,24 +223,89 @@ bool is_unlike_all(const Group& group, const Port& port, long usual) {
   });
 }
 
-// Half or less of what three quarters of the group run at.
-std::vector<std::pair<Finding, std::optional<int>>> slow_ports(const Survey& survey,
-                                                               const Group& group,
-                                                               const Beside& beside) {
-  std::vector<std::pair<Finding, std::optional<int>>> found;
-  if (group.ports.size() < 2) return found;
-  const long usual = most_common_rate(group);
+using Ports = std::vector<Port>;
+
+// Half or less of what most of the group run at.
+Ports ports_below(const Group& group, const Beside& beside, long usual) {
   const std::set<int> good = nics_at(group, usual);
-  const bool is_majority = group.ports.size() >= kLeastMajority;
+  Ports below;
   for (const Port& port : group.ports) {
     if (port.rate * 2 > usual || is_unlike_all(group, port, usual)) continue;
-    if (port.nic && !is_missed(beside, *port.nic, good)) continue;
-    if (is_majority)
-      found.emplace_back(slow_port(survey, group, port, usual), port.nic);
-    else
-      found.emplace_back(unlike_ports(survey, group, port, usual), std::nullopt);
+    if (!port.nic || is_missed(beside, *port.nic, good)) below.push_back(port);
   }
-  if (is_majority && found.size() * 4 > group.ports.size()) found.clear();  // two kinds of ports
+  return below;
+}
+
+// The topology file of the job shows the port at twice its rate of now or more.
+bool is_shown_faster(const Survey& survey, const Port& port) {
+  const auto shown = port.nic ? survey.device(*port.nic).port : std::nullopt;
+  return shown && rate_in_Mbps(*shown) >= port.rate * 2;
+}
+
+// A machine has its ports for the GPUs in powers of two: where the full ones are such a set, the
+// slower ones may be of storage. Beside GPUs is_missed() tells.
+bool may_be_of_storage(const Group& group, const Ports& slow) {
+  const std::size_t full = group.ports.size() - slow.size();
+  return !slow.front().nic && std::has_single_bit(full);
+}
+
+std::string names_of_ports(const Ports& ports) {
+  std::string names;
+  for (const Port& port : ports) names += (names.empty() ? "" : " ") + port.name;
+  return names;
+}
+
+// So many, or such ones, that the machine may be built so: one finding of all.
+Finding ports_of_two_kinds(const Survey& survey, const Group& group, const Ports& slow,
+                           long usual) {
+  const bool is_one = slow.size() == 1;
+  Finding finding = slow_port(survey, group, slow.front(), usual);
+  finding.summary = fmt::format(
+      "{} of {} {} ({}) run{} at {}, the others at {}; whether {} down or {} meant to be slower is "
+      "not shown",
+      slow.size(), group.ports.size(), group.what, names_of_ports(slow), is_one ? "s" : "",
+      rate_text(slow.front().rate), rate_text(usual),
+      is_one ? "its link trained" : "their links trained", is_one ? "is" : "are");
+  finding.evidence.clear();
+  for (const Port& port : slow) finding.evidence.push_back(port_evidence(survey, port));
+  finding.confidence = Confidence::kPossible;
+  const bool is_half = slow.size() * 2 >= group.ports.size();
+  if (is_half || may_be_of_storage(group, slow)) finding.severity = core::Severity::kInfo;
+  return finding;
+}
+
+struct SlowPorts {
+  std::vector<Finding> findings = {};
+  std::vector<int> blamed = {};
+
+  void add(Finding finding, const Port& port) {
+    findings.push_back(std::move(finding));
+    if (port.nic) blamed.push_back(*port.nic);
+  }
+};
+
+// A quarter of the group at most, or those of which another source shows more.
+SlowPorts slow_ports(const Survey& survey, const Group& group, const Beside& beside) {
+  SlowPorts found;
+  if (group.ports.size() < 2) return found;
+  const long usual = most_common_rate(group);
+  Ports slow = ports_below(group, beside, usual);
+  const bool is_majority = group.ports.size() >= kLeastMajority;
+  const bool are_few = is_majority && slow.size() * 4 <= group.ports.size();
+  const bool are_open = !slow.empty() && is_majority && may_be_of_storage(group, slow);
+  Ports open;
+  for (const Port& port : slow) {
+    Finding finding = slow_port(survey, group, port, usual);
+    if (!port.nic && !std::has_single_bit(group.ports.size()))
+      finding.confidence = Confidence::kPossible;
+    if ((are_few && !are_open) || is_shown_faster(survey, port))
+      found.add(std::move(finding), port);
+    else if (is_majority)
+      open.push_back(port);
+    else
+      found.findings.push_back(unlike_ports(survey, group, port, usual));
+  }
+  if (!open.empty()) found.findings.push_back(ports_of_two_kinds(survey, group, open, usual));
   return found;
 }
 
@@ -280,14 +346,37 @@ RuleAnswer ports_alike(const Survey& survey) {
   bool is_known = false;
   for (const Group& group : groups) {
     is_known = is_known || group.ports.size() >= 2;
-    for (auto& [finding, nic] : slow_ports(survey, group, beside)) {
-      answer.findings.push_back(std::move(finding));
-      if (nic) answer.blamed.push_back({*nic, Blame::Part::kDevice});
-    }
+    const SlowPorts slow = slow_ports(survey, group, beside);
+    answer.findings.insert(answer.findings.end(), slow.findings.begin(), slow.findings.end());
+    for (const int nic : slow.blamed) answer.blamed.push_back({nic, Blame::Part::kDevice});
   }
   if (!is_known) return {.unknown = "fewer than two ports with known rates that should be alike"};
   return answer;
 }
+
+namespace {
+
+// NCCL's own file says of every NIC that it cannot: there is no odd one, yet every byte pays.
+Finding no_gdr_at_all(const Survey& survey, const std::vector<int>& nics) {
+  Finding finding = without_gdr(survey, nics, 0);
+  finding.summary = fmt::format(
+      "none of the {} NICs beside GPUs has GPUDirect RDMA (gdr=\"0\" of each): all that goes over "
+      "the network takes a copy in host memory",
+      nics.size());
+  finding.severity = core::Severity::kInfo;
+  return finding;
+}
+
+Finding some_without_gdr(const Survey& survey, const std::vector<int>& nics, std::size_t others) {
+  Finding finding = without_gdr(survey, nics, others);
+  const std::size_t all = nics.size() + others;
+  if (all >= kLeastMajority && nics.size() * 4 <= all) return finding;
+  finding.confidence = Confidence::kPossible;
+  if (all < kLeastMajority || nics.size() >= others) finding.severity = core::Severity::kInfo;
+  return finding;
+}
+
+}  // namespace
 
 RuleAnswer gdr_alike(const Survey& survey) {
   const Beside beside = nics_near_gpus(survey);
@@ -297,10 +386,11 @@ RuleAnswer gdr_alike(const Survey& survey) {
     if (!survey.device(nic).gdr.value_or(true)) without.push_back(nic);
   if (good.empty() && without.empty())
     return {.unknown = "it does not say which NICs can do GPUDirect RDMA"};
+  if (good.empty()) return {.findings = {no_gdr_at_all(survey, without)}};
   std::erase_if(without, [&](int nic) { return !is_missed(beside, nic, good); });
-  const std::size_t all = good.size() + without.size();
-  if (without.empty() || all < kLeastMajority || without.size() * 4 > all) return {};
-  RuleAnswer answer{.findings = {without_gdr(survey, without, good.size())}};
+  if (without.empty()) return {};
+  RuleAnswer answer{.findings = {some_without_gdr(survey, without, good.size())}};
+  if (answer.findings.front().severity == core::Severity::kInfo) return answer;
   for (const int nic : without) answer.blamed.push_back({nic, Blame::Part::kDevice});
   return answer;
 }

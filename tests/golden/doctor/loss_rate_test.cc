@@ -46,5 +46,20 @@ TEST_F(LossRate, ManyAreAFault) {
   EXPECT_EQ(document["findings"][0]["severity"], "warning");
 }
 
+// Writes are counted, their packets are not: 5.7 million writes of 512 KiB are 730 million packets,
+// and two of ten thousand writes say nothing either.
+TEST_F(LossRate, WritesAreNoCountOfPackets) {
+  const std::pair<long, long> rows[] = {{5'700'000, 700}, {10'000, 2}};
+  for (const auto& [writes, out_of_order] : rows) {
+    put("before.txt", statistic("54", 1'000'000'000, 150, 140));
+    put("after.txt", statistic("55", 1'000'000'000 + writes, 150 + out_of_order, 140));
+    const json document = told({folder()});
+    EXPECT_FALSE(has_id(document["findings"], "topo.net-out-of-order")) << document["findings"];
+  }
+  // 1500 a second are many, whatever the size of the writes
+  put("after.txt", statistic("55", 1'005'700'000, 150 + 90'000, 140));
+  EXPECT_TRUE(has_id(told({folder()})["findings"], "topo.net-out-of-order"));
+}
+
 }  // namespace
 }  // namespace comm_probe::test

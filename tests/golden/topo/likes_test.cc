@@ -113,7 +113,102 @@ TEST(Likes, NoNicWithGdrIsNoOddOne) {
   std::size_t at = xml.find("<net ");
   for (; at != std::string::npos; at = xml.find("<net ", at + 1))
     xml.replace(xml.find("gdr=\"1\"", at), 7, "gdr=\"0\"");
-  EXPECT_THAT(check(xml).wrong, IsEmpty());
+  const Said said = check(xml);
+  EXPECT_THAT(said.wrong, IsEmpty());
+  EXPECT_THAT(said.noted, testing::Contains("topo.nic-without-gdr"));
+  EXPECT_THAT(said.text, HasSubstr("none of the 8 NICs beside GPUs has GPUDirect RDMA"));
+}
+
+// With so many it is open whether they are faulty: neither silence nor certainty.
+struct Told {
+  json findings = {};
+  const json* find(const std::string& id) const {
+    for (const json& finding : findings)
+      if (finding["id"] == id) return &finding;
+    return nullptr;
+  }
+};
+Told told(const std::string& xml) {
+  const BinaryRun run = run_binary({"topo", "check", "--from", "-", "--json"}, {.stdin_text = xml});
+  return {json::parse(run.out)["findings"]};
+}
+std::string with_many(std::string xml, const std::string& from, const std::string& to, int count,
+                      const std::string& after = "") {
+  std::size_t at = 0;
+  for (int i = 0; i < count; ++i) {
+    if (!after.empty()) at = xml.find(after, at);
+    at = xml.find(from, at);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at == std::string::npos) return xml;
+    xml.replace(at, from.size(), to);
+    at += to.size();
+  }
+  return xml;
+}
+constexpr const char* kSwitch = "class=\"0x060400\"";
+constexpr const char* kGpu = "class=\"0x030200\"";
+
+TEST(Likes, ThreeOfEightAreSaidAsPossible) {
+  const std::string dgx = machine("dgx-h100");
+  const std::pair<const char*, std::string> rows[] = {
+      {"topo.port-slow", with_many(dgx, "speed=\"400000\"", "speed=\"200000\"", 3)},
+      {"topo.slot-differs", with_many(dgx, "link_width=\"16\"", "link_width=\"8\"", 3, kSwitch)},
+      {"topo.slot-differs", with_many(dgx, "link_width=\"16\"", "link_width=\"8\"", 3, kGpu)},
+      {"topo.nic-without-gdr", with_many(dgx, "gdr=\"1\"", "gdr=\"0\"", 3, "<net ")}};
+  for (const auto& [id, xml] : rows) {
+    const Told all = told(xml);
+    const json* finding = all.find(id);
+    ASSERT_NE(finding, nullptr) << id;
+    EXPECT_EQ((*finding)["severity"], "warning") << *finding;
+    EXPECT_EQ((*finding)["confidence"], "possible") << *finding;
+  }
+}
+
+// A speed that could not be read is no slow one, and two spellings are one speed.
+TEST(Likes, SpeedsAreComparedNotTheirWords) {
+  const std::string full = "link_speed=\"32.0 GT/s PCIe\"";
+  for (const char* device : {kSwitch, kGpu})
+    for (const char* speed : {"Unknown", "", "32 GT/s", "Unknown speed"})
+      for (const int count : {1, 2, 7}) {
+        const std::string other = std::string("link_speed=\"") + speed + "\"";
+        EXPECT_THAT(check(with_many(machine("dgx-h100"), full, other, count, device)).wrong,
+                    testing::Not(testing::Contains("topo.slot-differs")))
+            << device << speed << count;
+      }
+}
+
+// GPUs lower their speed when idle, never their lanes.
+TEST(Likes, IdleGpusAreNotSlow) {
+  const std::string full = "link_speed=\"32.0 GT/s PCIe\"";
+  const std::string idle = "link_speed=\"2.5 GT/s PCIe\"";
+  const std::string dgx = machine("dgx-h100");
+  for (const int count : {1, 3, 7, 8})
+    EXPECT_THAT(check(with_many(dgx, full, idle, count, kGpu)).wrong, IsEmpty()) << count;
+  std::string narrow = with_many(dgx, full, idle, 7, kGpu);
+  narrow = with_many(narrow, "link_width=\"16\"", "link_width=\"4\"", 1, kGpu);
+  const Said said = check(narrow);
+  EXPECT_THAT(said.wrong, testing::Contains("topo.slot-differs"));
+  EXPECT_THAT(said.text, HasSubstr("has a slot of 4 lanes, most GPUs here have 16"));
+}
+
+// What carries more than its likes is not accused.
+TEST(Likes, TheFullOneAmongNarrowOnesIsNoFault) {
+  for (const char* device : {kSwitch, kGpu}) {
+    const Said said =
+        check(with_many(machine("dgx-h100"), "link_width=\"16\"", "link_width=\"8\"", 7, device));
+    EXPECT_THAT(said.wrong, testing::Not(testing::Contains("topo.slot-differs"))) << device;
+    EXPECT_THAT(said.text, HasSubstr("7 of 8")) << device;
+  }
+}
+
+// PCIe after packet overhead at MPS 256: 56.4 GB/s for gen5 x16, 28.2 for x8 (spec/rdma.md 8).
+TEST(Likes, ANarrowUplinkHasItsFigures) {
+  const Told all =
+      told(with_many(machine("dgx-h100"), "link_width=\"16\"", "link_width=\"8\"", 1, kSwitch));
+  const json* finding = all.find("topo.slot-differs");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_NEAR((*finding)["expected"]["value"].get<double>(), 56.4, 0.05) << *finding;
+  EXPECT_NEAR((*finding)["observed"]["value"].get<double>(), 28.2, 0.05) << *finding;
 }
 
 TEST(Likes, OneUplinkThatTrainedDown) {
