@@ -156,7 +156,8 @@ void find_nodes(Curve& curve, const Said& said) {
   for (const Device& device : curve.devices) hosts.insert(device.host);
   const int per_host = devices_per_host(curve);
   if (!hosts.empty() && curve.ranks && std::cmp_equal(curve.devices.size(), *curve.ranks)) {
-    curve.nodes = static_cast<int>(hosts.size());
+    curve.nodes = 0;
+    for (const std::string& host : hosts) *curve.nodes += nodes_named(curve, host);
     curve.nodes_from = KnownFrom::kDevices;
   } else if (per_host > 0 && curve.ranks && *curve.ranks % per_host == 0) {
     curve.nodes = *curve.ranks / per_host;
@@ -178,6 +179,18 @@ int listed_ranks(const Curve& curve) {
   int ranks = 0;
   for (const Device& device : curve.devices) ranks = std::max(ranks, device.rank + 1);
   return ranks;
+}
+
+int nodes_named(const Curve& curve, std::string_view host) {
+  if (!curve.misrun.empty()) return 1;
+  std::vector<std::pair<int, std::string_view>> listed;
+  for (const Device& device : curve.devices)
+    if (device.host == host) listed.emplace_back(device.device, device.bus_id);
+  const std::size_t block = std::set(listed.begin(), listed.end()).size();
+  if (block < 2 || listed.size() <= block || listed.size() % block != 0) return 1;
+  for (std::size_t i = block; i < listed.size(); ++i)
+    if (listed[i] != listed[i - block]) return 1;
+  return static_cast<int>(listed.size() / block);
 }
 
 NamedOp op_of_program(const std::string& program) {

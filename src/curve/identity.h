@@ -29,6 +29,10 @@ void identify(Curve& curve, const Said& said);
 // The highest rank in the list of devices, plus one; 0 where there is no list.
 int listed_ranks(const Curve& curve);
 
+// How many nodes go by this host name. Containers of several nodes may have one: then each of its
+// devices is listed as often, block after block, which NCCL would refuse on one node.
+int nodes_named(const Curve& curve, std::string_view host);
+
 // The operation a program or a file name speaks of: "all_reduce_perf_mpi", "c55_2n_alltoall.txt".
 struct NamedOp {
   std::string program = {};

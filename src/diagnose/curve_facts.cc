@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/units.h"
+#include "curve/identity.h"
 
 namespace comm_probe::diagnose {
 namespace {
@@ -50,7 +51,8 @@ const curve::Device* shared_gpu(const curve::Curve& curve) {
     if (id.find_first_of("123456789abcdefABCDEF", digits) == id.npos) continue;
     const auto [at, is_new] =
         rank_of.emplace(std::tuple(std::string_view(device.host), device.device, id), device.rank);
-    if (!is_new && at->second != device.rank) return &device;
+    const bool is_again = !is_new && at->second != device.rank;
+    if (is_again && curve::nodes_named(curve, device.host) == 1) return &device;
   }
   return nullptr;
 }

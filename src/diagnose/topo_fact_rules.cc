@@ -155,14 +155,14 @@ RuleAnswer links_at_full(const Survey& survey) {
 
 namespace {
 
-// Two of its GPUs and NICs may talk inside a switch. NVLink hides what PCIe there is below it, and
-// needs none. Nothing where paths are not shown.
+// Two of its GPUs and NICs may talk inside a switch. NVLink hides what PCIe there is below it,
+// which GPUDirect RDMA needs all the same. Nothing where PCIe paths are not shown.
 std::optional<bool> some_share_a_switch(const Survey& survey) {
   bool knows_any = false;
   for (const topology::Road& road : survey.roads) {
     const bool is_between = survey.device(road.from).kind != SurveyDevice::Kind::kCpu &&
                             survey.device(road.to).kind != SurveyDevice::Kind::kCpu;
-    if (!is_between) continue;
+    if (!is_between || road.type == topology::PathType::kNvl) continue;
     knows_any = true;
     if (road.type == topology::PathType::kPix || road.type == topology::PathType::kPxb) return true;
   }
