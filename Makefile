@@ -5,15 +5,19 @@ PREFIX ?= /usr/local
 CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_BASEDIR
 export CCACHE_NOHASHDIR := 1
+# A third of the time from nothing; who edits and builds all day configures without it (CONTRIBUTING.md).
+UNITY ?= ON
+CONFIGURE = cmake -DCOMM_PROBE_UNITY=$(UNITY) --preset
 SOURCES = $(shell find src plugins tests bench fuzz -name '*.cc' -o -name '*.h' 2>/dev/null)
 
 .PHONY: build run test test-web check-web web test-asan test-tsan test-clang bench fuzz format check-format docs accuracy lint install deb tarball clean
 build: build/build.ninja
+	@$(CONFIGURE) release >/dev/null
 	@cmake --build build -j $(JOBS)
 
 build/build.ninja: CMakeLists.txt CMakePresets.json cmake/modules.cmake
 	@scripts/setup.sh
-	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@$(CONFIGURE) release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
 	@rm -f build-configure.log
 
 # A finding (1) or a limited conclusion (5) is a result, not a failure of make.
@@ -25,7 +29,7 @@ run: build/build.ninja
 # Configured again: what was installed meanwhile makes another plug-in.
 test: check-format
 	@scripts/setup.sh test
-	@cmake --preset release >/dev/null
+	@$(CONFIGURE) release >/dev/null
 	@cmake --build build -j $(JOBS)
 	@cd build && ctest --output-on-failure -j $(JOBS)
 
@@ -57,7 +61,7 @@ format:
 
 test-asan test-tsan: test-%:
 	@scripts/setup.sh
-	@cmake --preset $* >/dev/null
+	@$(CONFIGURE) $* >/dev/null
 	@cmake --build build-$* -j $(JOBS)
 	@cd build-$* && ctest --output-on-failure -j $(JOBS)
 
@@ -69,7 +73,7 @@ test-clang:
 
 bench:
 	@scripts/setup.sh bench
-	@cmake --preset bench >/dev/null
+	@$(CONFIGURE) bench >/dev/null
 	@cmake --build build -j $(JOBS)
 	@bench/run_all.sh build
 
@@ -103,7 +107,7 @@ install: build
 # build/comm-probe_VERSION_ARCH.deb, for the Debian that it is built on; lintian has nothing to say about it
 deb:
 	@scripts/setup.sh package
-	@cmake --preset release >/dev/null
+	@$(CONFIGURE) release >/dev/null
 	@cmake --build build -j $(JOBS) --target comm-probe
 	@lintian --fail-on error,warning "$$(packaging/build_deb.sh build | tee /dev/stderr)"
 
