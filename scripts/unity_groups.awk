@@ -3,7 +3,10 @@
 # namespace, or of which one uses a name that the other declares there, never come into one group, and
 # a file that declares a type whose name a header uses stays alone: neither an error nor another
 # overload can come of it.
-BEGIN { MOST = 8 }
+BEGIN {
+  MOST = 10
+  LETTERS = "_abcdefghijklmnopqrstuvwxyz0123456789.ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
+}
 FNR == 1 { is_header = FILENAME ~ /\.h$/; inside = 0 }
 FNR == 1 && !is_header { files[++count] = FILENAME }
 /^namespace \{/ { inside = 1; next }
@@ -108,10 +111,22 @@ function join(file, group,   names, n, i) {
   }
   print files[file], group
 }
+# A number of the name alone: which group a file comes to does not hang on what other files are there.
+function hash(name,   i, value) {
+  sub(/.*\//, "", name)
+  for (i = 1; i <= length(name); ++i)
+    value = (value * 31 + index(LETTERS, substr(name, i, 1))) % 8388593
+  return value
+}
 END {
+  groups = 4 * int((count / 8 + 3.99) / 4)
+  if (count <= 8) groups = 1
   for (file = 1; file <= count; ++file) {
-    group = 1
-    while (!fits(file, group)) ++group
+    first = hash(files[file]) % groups
+    for (step = 0; step < groups && !fits(file, 1 + (first + step) % groups); ++step) {}
+    group = 1 + (first + step) % groups
+    if (step == groups)
+      for (group = groups + 1; !fits(file, group); ++group) {}
     join(file, group)
   }
 }

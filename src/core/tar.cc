@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/archive.h"
+#include "core/pax.h"
 #include "core/untar.h"
 
 namespace comm_probe::core {
@@ -68,6 +69,18 @@ std::string name_of(std::string_view block, std::string& long_name) {
   return name;
 }
 
+// 'x' and 'g' speak of what follows (pax).
+bool is_header_of_next(char type) { return type == 'x' || type == 'g'; }
+
+// A size that came before, as an entry of its own, counts instead: of the file, not of headers
+// between.
+std::optional<std::uint64_t> size_of(std::string_view block, std::optional<std::uint64_t>& before) {
+  const auto own = octal(field_of(block, kSize));
+  const char type = block[kType.at];
+  if (!before || type == 'L' || type == 'K' || is_header_of_next(type)) return own;
+  return std::exchange(before, std::nullopt);
+}
+
 bool has_bytes(char type) { return type != '1' && type != '2' && type != '5'; }
 
 class TarReader {
@@ -89,14 +102,15 @@ class TarReader {
   std::size_t at_ = 0;
   std::string long_name_ = {};
   std::string long_target_ = {};
+  std::optional<std::uint64_t> long_size_ = {};
 };
 
 std::optional<Error> TarReader::read_entry(Archive& archive) {
   if (bytes_.size() - at_ < kBlock) return fail("the tar is cut in a header");
   const std::string_view block = bytes_.substr(at_, kBlock);
   if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
-  const auto size = octal(field_of(block, kSize));
   const char type = block[kType.at];
+  const auto size = size_of(block, long_size_);
   const std::uint64_t content = has_bytes(type) && size ? *size : 0;
   if (!size || content > bytes_.size() - at_ - kBlock)
     return fail("the tar is cut in a file, or its size is wrong");
@@ -107,6 +121,13 @@ std::optional<Error> TarReader::read_entry(Archive& archive) {
     (type == 'L' ? long_name_ : long_target_) = data.substr(0, data.find('\0'));
     return std::nullopt;
   }
+  if (type == 'x') {
+    const PaxFields fields = pax_fields(data);
+    if (!fields.path.empty()) long_name_ = fields.path;
+    if (!fields.link_path.empty()) long_target_ = fields.link_path;
+    long_size_ = fields.size;
+  }
+  if (is_header_of_next(type)) return std::nullopt;
   const std::string name = name_of(block, long_name_);
   std::string target(field_of(block, kTarget));
   if (!long_target_.empty()) target = std::exchange(long_target_, {});
@@ -194,6 +215,15 @@ class TarWalk {
     return error;
   }
   std::optional<Error> take_entry(const std::string& block);
+  void take_long(char type, std::string_view text) {
+    if (type == 'L') {
+      long_name_ = text.substr(0, text.find('\0'));
+      return;
+    }
+    PaxFields fields = pax_fields(text);
+    if (!fields.path.empty()) long_name_ = std::move(fields.path);
+    long_size_ = fields.size;
+  }
   bool pass(std::uint64_t size) {
     return pieces_.give(size, [](std::string_view) {});
   }
@@ -202,21 +232,22 @@ class TarWalk {
   Pieces pieces_;
   TarVisitor& visitor_;
   std::string long_name_ = {};
+  std::optional<std::uint64_t> long_size_ = {};
   std::size_t files_ = 0;
 };
 
 std::optional<Error> TarWalk::take_entry(const std::string& block) {
   constexpr std::uint64_t kLongestName = 1 << 16;
   if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
-  const auto size = octal(field_of(block, kSize));
   const char type = block[kType.at];
+  const auto size = size_of(block, long_size_);
   if (!size) return fail("the size of a file in the tar is no number");
   const std::uint64_t content = has_bytes(type) ? *size : 0;
   bool is_whole = true;
-  if (type == 'L' && content <= kLongestName) {
-    std::string name;
-    is_whole = pieces_.give(content, [&](std::string_view piece) { name += piece; });
-    long_name_ = name.substr(0, name.find('\0'));
+  if ((type == 'L' || type == 'x') && content <= kLongestName) {
+    std::string text;
+    is_whole = pieces_.give(content, [&](std::string_view piece) { text += piece; });
+    take_long(type, text);
   } else if (type == '0' || type == '\0') {
     ++files_;
     const bool is_wanted = visitor_.wants(name_of(block, long_name_), content);
@@ -225,7 +256,7 @@ std::optional<Error> TarWalk::take_entry(const std::string& block) {
                    : pass(content);
     if (is_wanted) visitor_.end();
   } else {
-    if (type != 'K') long_name_.clear();
+    if (type != 'K' && !is_header_of_next(type)) long_name_.clear();
     is_whole = pass(content);
   }
   const std::uint64_t padding = (kBlock - content % kBlock) % kBlock;
