@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace comm_probe::cli {
 namespace {
@@ -206,13 +207,14 @@ std::vector<Block> log_blocks(const DebugLog& log) {
   row("bootstrap", log.bootstraps.empty() ? "" : "over " + facts_text(log.bootstraps));
   row("GPUDirect RDMA", gdr_text(log));
   row("settings", settings_text(log));
-  std::vector<Block> blocks = {facts};
+  std::vector<Block> blocks;
+  blocks.emplace_back(std::move(facts));
   const auto rows = comm_rows(log);
   if (rows.empty()) return blocks;
-  blocks.push_back(core::Heading{"Communicators"});
-  blocks.push_back(comm_table(rows));
+  blocks.emplace_back(core::Heading{"Communicators"});
+  blocks.emplace_back(comm_table(rows));
   if (rows.size() > kMostComms)
-    blocks.push_back(core::Paragraph{fmt::format(
+    blocks.emplace_back(core::Paragraph{fmt::format(
         "and {} more shapes; --json has every communicator", rows.size() - kMostComms)});
   return blocks;
 }
