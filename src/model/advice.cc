@@ -12,12 +12,19 @@ using core::format_duration;
 // Another algorithm is worth a line where it saves at least this share of the time.
 constexpr double kWorthNaming = 0.05;
 
+// Over nodes a tree over all ranks is priced as if its edges shared all links of a node evenly; the
+// edges of one rank meet on its own NIC, and `sim` plays it up to five times longer. No advice.
+bool is_priced_well(Algorithm algorithm, bool has_nodes) {
+  return !has_nodes || (algorithm != Algorithm::kTree && algorithm != Algorithm::kDoubleTree);
+}
+
 // The fastest algorithm that clearly beats this one, with special hardware or without.
 const Rejected* faster(const Ledger& ledger, bool on_any_network) {
   const Rejected* best = nullptr;
   for (const Rejected& other : ledger.rejected)
     if (other.needs.empty() == on_any_network && other.time > core::Duration() &&
         other.time < ledger.time() * (1 - kWorthNaming) &&
+        is_priced_well(other.algorithm, !ledger.by_place.empty()) &&
         (best == nullptr || other.time < best->time))
       best = &other;
   return best;
