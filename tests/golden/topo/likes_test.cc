@@ -63,7 +63,7 @@ TEST(Likes, OneNicAtHalfRate) {
   for (const Row& row : {Row{"gb200-nvl72-tray", 4, "speed=\"400000\"", "speed=\"200000\""},
                          Row{"gh200-quad", 4, "speed=\"200000\"", "speed=\"100000\""},
                          Row{"dgx-h100", 8, "speed=\"400000\"", "speed=\"200000\""},
-                         Row{"oci-h100", 16, "speed=\"200000\"", "speed=\"100000\""}})
+                         Row{"oci-h100", 8, "speed=\"400000\"", "speed=\"200000\""}})
     for (int nic = 0; nic < row.nics; nic += 3) {
       const Said said = check(with_nth(machine(row.machine), row.full, row.half, nic));
       EXPECT_THAT(said.wrong, ElementsAre("topo.port-slow")) << row.machine << " " << nic;
