@@ -296,8 +296,7 @@ int finish(const Shell& shell, const Document& document, const Judged& judged) {
 diagnose::DeepEpFacts deepep_facts(const diagnose::Reference& reference) {
   diagnose::DeepEpFacts facts;
   if (reference.nodes) facts.nodes = *reference.nodes;
-  facts.nic = {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed,
-               "400 Gb/s; --machine names it"};
+  facts.nic = diagnose::assumed_deepep_nic();
   if (reference.machine == nullptr) return facts;
   const auto share = catalog::nic_share(*reference.machine);
   if (share.value > core::Bandwidth())

@@ -33,6 +33,14 @@ std::string nodes_text(const JudgedDeepEp& judged) {
   return std::to_string(*judged.nodes) + (judged.nodes_at_least ? "+" : "");
 }
 
+// Where nothing is known of what is usual, nothing wrong is no news.
+std::string nothing_wrong(const diagnose::DeepEpJudgement& judgement) {
+  const auto judged = std::count_if(judgement.rates.begin(), judgement.rates.end(),
+                                    [](const JudgedDeepEp& rate) { return rate.is_judged; });
+  if (judgement.rates.empty() || judged > 0) return "nothing wrong found";
+  return "not judged: on how many nodes, or what is usual, is not known";
+}
+
 }  // namespace
 
 Json deepep_json(const JudgedDeepEp& judged) {
@@ -50,7 +58,8 @@ Json deepep_json(const JudgedDeepEp& judged) {
           {"nodes", judged.nodes ? Json(*judged.nodes) : Json()},
           {"nodes_at_least", judged.nodes_at_least},
           {"wire_GBps", maybe(judged.wire)},
-          {"fixed_us", maybe(judged.fixed)}};
+          {"fixed_us", maybe(judged.fixed)},
+          {"judged", judged.is_judged}};
 }
 
 std::vector<core::Block> deepep_blocks(const std::vector<JudgedDeepEp>& rates,
@@ -92,7 +101,7 @@ std::string deepep_verdict(const serving::DeepEpLines& lines,
       [](const core::Finding& finding) { return finding.severity != core::Severity::kInfo; });
   return fmt::format("DeepEP: {} bandwidths, {} time-outs, {} warnings of IBGDA: {}",
                      lines.rates.size(), lines.timeouts.size(), lines.fallbacks.size(),
-                     severe > 0 ? "something is wrong" : "nothing wrong found");
+                     severe > 0 ? "something is wrong" : nothing_wrong(judgement));
 }
 
 }  // namespace comm_probe::cli

@@ -253,9 +253,10 @@ diagnose::Judgement judge_serving(const serving::EngineFacts& engine,
   diagnose::Judgement judgement = diagnose::judge_kv(engine.kv, port);
   const bool is_slow = !judgement.findings.empty();
   judgement.add(diagnose::judge_engine(engine));
-  if (is_slow)
-    std::erase_if(judgement.findings,
-                  [](const core::Finding& finding) { return finding.id == "log.kv-staged"; });
+  // with the port known, job.kv-slow says it, or nothing is slow for that port
+  std::erase_if(judgement.findings, [&](const core::Finding& finding) {
+    return (is_slow && finding.id == "log.kv-staged") || (port && finding.id == "log.kv-slow");
+  });
   return judgement;
 }
 
@@ -362,8 +363,7 @@ diagnose::DeepEpFacts deepep_facts(const DoctorRequest& request, const PricedMac
                                    const std::vector<diagnose::JobMachine>& machines) {
   diagnose::DeepEpFacts facts;
   if (request.nodes > 0) facts.nodes = request.nodes;
-  facts.nic = {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed,
-               "400 Gb/s; --machine names it"};
+  facts.nic = diagnose::assumed_deepep_nic();
   if (!request.machine.empty()) {
     const auto share = catalog::nic_share(hardware.machine);
     if (share.value > core::Bandwidth())

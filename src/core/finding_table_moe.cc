@@ -31,6 +31,12 @@ constexpr std::array kFindings = {
                  "Look for IBGDA warnings at the start; NVSHMEM_ENABLE_NIC_PE_MAPPING=1 or "
                  "NVSHMEM_HCA_LIST; "
                  "per-NIC counters while it runs: one busy, the others idle."},
+    FindingEntry{"moe.nvlink-low", Severity::kWarning, Layer::kTopology,
+                 "Dispatch or combine inside a node is far below NVLink.",
+                 "Peer access is off or a pair goes over PCIe, links are down, or the GPUs have no "
+                 "NVLink; chunk sizes or SMs not tuned cost less than that.",
+                 "nvidia-smi topo -p2p r and nvidia-smi nvlink -s on the node; p2pBandwidthLatency"
+                 "Test or nvbandwidth tells the links from the kernel."},
     FindingEntry{
         "moe.peer-missing", Severity::kError, Layer::kApplication,
         "Ranks waited for messages of dispatch or combine until they gave up.",

@@ -41,7 +41,9 @@ constexpr int kNear = 8;  // nodes
 constexpr Limit kStall = {"mean over fastest time", 10, "DeepEP issue 148: 84 ms against 0.9"};
 constexpr Limit kSameRatio = {"how near a ratio must be", 0.08,
                               "good lines of issue 493 are 0.2 % from 3.27"};
-constexpr int kPeers = 8;
+constexpr Limit kFixedOnNvlinkUs = {"usual fixed cost of a low-latency kernel in one node, us", 30,
+                                    "DeepEP docs/legacy.md: EP8 takes 77 and 114 us, 47 and 90 of "
+                                    "them bytes at 160 GB/s"};
 
 // How many ranks a token of DeepEP's tests goes to, over how many nodes: top-8 of 256 experts on at
 // most 4 nodes.
@@ -56,13 +58,19 @@ double ranks_per_node_of(int nodes) {
   return copies.ranks / copies.nodes;
 }
 
+// No byte leaves the NVLink domain: the intranode kernels print no "(RDMA)", V2 prints 0 (SO).
+bool is_of_one_node(const DeepEpRate& rate) {
+  if (rate.kernel == DeepEpKernel::kLowLatency || !rate.nvlink) return false;
+  return !rate.rdma || rate.rdma->in_GBps() == 0;
+}
+
 void infer_nodes(const DeepEpFacts& facts, JudgedDeepEp& judged) {
   const DeepEpRate& rate = *judged.rate;
-  if (facts.nodes) {
+  if (is_of_one_node(rate)) {
+    judged.nodes = 1;
+  } else if (facts.nodes) {
     judged.nodes = facts.nodes;
-  } else if (rate.ranks > kPeers && rate.ranks % kPeers == 0) {
-    judged.nodes = rate.ranks / kPeers;
-  } else if (rate.rdma && rate.nvlink && rate.rdma->in_GBps() > 0) {
+  } else if (rate.kernel == DeepEpKernel::kNormal && rate.rdma && rate.nvlink) {
     const double ratio = *rate.nvlink / *rate.rdma;
     for (const int nodes : {2, 4}) {
       const double usual = ranks_per_node_of(nodes);
@@ -118,10 +126,105 @@ void add_or_join(core::Finding finding, const std::string& of, const std::string
   judgement.findings.push_back(std::move(finding));
 }
 
-// Both links far from what they carry. Only one of them has to be near: the other waits for it.
-void judge_wire(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+std::vector<std::string> steps_for(DeepEpKernel kernel) {
+  return {
+      "ib_write_bw between the same nodes, all pairs at once",
+      "comm-probe topo check --net --watch 60s   (port_xmit_wait, one NIC busy alone)",
+      kernel == DeepEpKernel::kElastic
+          ? "comm-probe log of the job with NCCL_DEBUG=INFO: has each rank its NIC? (V2 runs on "
+            "NCCL)"
+          : "NVSHMEM_HCA_LIST, NVSHMEM_ENABLE_NIC_PE_MAPPING=1: does each rank have its NIC?"};
+}
+
+// V2: what is printed is at most what is on the wire, and with --ignore-local-traffic it is that;
+// the line says neither this nor the number of nodes.
+void judge_elastic(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
   const DeepEpRate& rate = *judged.rate;
-  if (rate.kernel == DeepEpKernel::kLowLatency || !judged.wire || *judged.nodes < 2) return;
+  if (rate.kernel != DeepEpKernel::kElastic || !rate.rdma || rate.rdma->in_GBps() <= 0) return;
+  if (facts.nic.value <= core::Bandwidth()) return;
+  const double most = *rate.rdma / facts.nic.value;
+  const bool is_low = most < kLeastShare.value;
+  judged.is_judged = is_low || (judged.wire && *judged.nodes > 1);
+  const double least = judged.wire && *judged.nodes > 1 ? *judged.wire / facts.nic.value : most;
+  const double nvlink = rate.nvlink ? rate.nvlink->in_GBps() / kNvlink.value : 0;
+  if (std::max(least, nvlink) >= kLeastShare.value) return;
+  core::Finding finding = finding_at(
+      "moe.wire-low",
+      is_low
+          ? fmt::format("elastic (V2) {}: {} printed are at most {} of the NIC",
+                        deepep_op_name(rate.op), format_bandwidth(*rate.rdma), format_percent(most))
+          : fmt::format("elastic (V2) {} on {}: {} printed is {} of the NIC, if the test ran "
+                        "without --ignore-local-traffic; with it {}",
+                        deepep_op_name(rate.op), nodes_text(judged), format_bandwidth(*rate.rdma),
+                        format_percent(least), format_percent(most)),
+      rate.place);
+  finding.expected = core::figure(facts.nic.value, facts.nic.basis, facts.nic.source);
+  finding.observed = core::figure(*rate.rdma, core::Basis::kRead, "printed (SO)");
+  finding.confidence = is_low ? core::Confidence::kLikely : core::Confidence::kPossible;
+  finding.next = steps_for(rate.kernel);
+  add_or_join(std::move(finding), "elastic",
+              fmt::format("{} printed", format_bandwidth(*rate.rdma)), rate.op, judgement);
+}
+
+// The kernels of one node: NVLink alone.
+void judge_intranode(JudgedDeepEp& judged, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (rate.kernel != DeepEpKernel::kNormal || rate.rdma || !rate.nvlink) return;
+  judged.is_judged = true;
+  const double share = rate.nvlink->in_GBps() / kNvlink.value;
+  if (share >= kLeastShare.value) return;
+  const auto usual = core::Bandwidth::from_GBps(kNvlink.value);
+  core::Finding finding =
+      finding_at("moe.nvlink-low",
+                 fmt::format("{} inside a node reaches {}, {} of the {} usual over NVLink",
+                             deepep_op_name(rate.op), format_bandwidth(*rate.nvlink),
+                             format_percent(share), format_bandwidth(usual)),
+                 rate.place);
+  finding.expected = core::figure(usual, core::Basis::kAssumed, kNvlink.source);
+  finding.observed = core::figure(*rate.nvlink, core::Basis::kRead, "printed (NVL)");
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {
+      "nvidia-smi topo -p2p r; nvidia-smi nvlink -s   (every pair OK, every link up?)",
+      "comm-probe topo check   (GPUs without NVLink: nothing is wrong with the kernel)"};
+  add_or_join(std::move(finding), "inside a node", format_bandwidth(*rate.nvlink), rate.op,
+              judgement);
+}
+
+// A low-latency kernel that is said to run in one node: its bytes go over NVLink.
+void judge_fixed_inside(JudgedDeepEp& judged, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (rate.kernel != DeepEpKernel::kLowLatency || judged.nodes != 1 || !rate.rdma || !rate.time ||
+      rate.op == serving::DeepEpOp::kBoth)
+    return;
+  judged.is_judged = true;
+  const core::Duration fixed =
+      *rate.time - *rate.rdma * *rate.time / core::Bandwidth::from_GBps(kNvlink.value);
+  if (fixed.in_us() <= kMostFixedUs.value) return;
+  core::Finding finding = finding_at(
+      "moe.low-latency-slow",
+      fmt::format("low-latency {} in one node takes {}, {} of it beyond its bytes over NVLink; "
+                  "about {:g} us are usual",
+                  deepep_op_name(rate.op), format_duration(*rate.time), format_duration(fixed),
+                  kFixedOnNvlinkUs.value),
+      rate.place);
+  finding.expected =
+      core::figure(core::Duration::from_us(kMostFixedUs.value), core::Basis::kAssumed,
+                   fmt::format("at most; {}", kFixedOnNvlinkUs.source));
+  finding.observed = core::figure(fixed, core::Basis::kComputed, "time - bytes / NVLink");
+  finding.next = {"nvidia-smi topo -p2p r; nvidia-smi nvlink -s   (every pair OK, every link up?)",
+                  "NVSHMEM_DISABLE_P2P, allow_nvlink_for_low_latency_mode: is NVLink allowed?"};
+  add_or_join(std::move(finding), "low-latency",
+              fmt::format("{}, {} of it beyond its bytes", format_duration(*rate.time),
+                          format_duration(fixed)),
+              rate.op, judgement);
+}
+
+// Both links far from what they carry. Only one of them has to be near: the other waits for it.
+void judge_wire(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+  const DeepEpRate& rate = *judged.rate;
+  if (rate.kernel != DeepEpKernel::kNormal || !judged.wire || *judged.nodes < 2) return;
+  if (facts.nic.value <= core::Bandwidth()) return;
+  judged.is_judged = true;
   const double nic = *judged.wire / facts.nic.value;
   const double nvlink = rate.nvlink ? rate.nvlink->in_GBps() / kNvlink.value : 0;
   if (std::max(nic, nvlink) >= kLeastShare.value) return;
@@ -136,22 +239,20 @@ void judge_wire(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement&
   finding.observed = core::figure(*judged.wire, core::Basis::kComputed, "printed x (1 - 1/N)");
   finding.confidence =
       judged.nodes_at_least ? core::Confidence::kPossible : core::Confidence::kLikely;
-  finding.next = {
-      "ib_write_bw between the same nodes, all pairs at once",
-      "comm-probe topo check --net --watch 60s   (port_xmit_wait, one NIC busy alone)",
-      "NVSHMEM_HCA_LIST, NVSHMEM_ENABLE_NIC_PE_MAPPING=1: does each rank have its NIC?"};
+  finding.next = steps_for(rate.kernel);
   add_or_join(std::move(finding), " on " + nodes_text(judged) + ":",
               fmt::format("{} on the wire", format_bandwidth(*judged.wire)), rate.op, judgement);
 }
 
 // Nothing can be said against a line whose nodes are not known, but that even all bytes over the
 // NIC leave too much.
-void judge_fixed_cost(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
+void judge_fixed_cost(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
   const DeepEpRate& rate = *judged.rate;
   if (rate.kernel != DeepEpKernel::kLowLatency || !rate.time || !rate.rdma ||
       rate.op == serving::DeepEpOp::kBoth || facts.nic.value <= core::Bandwidth())
     return;
   if (judged.nodes == 1) return;  // no NIC in it
+  judged.is_judged = judged.nodes.has_value();
   const core::Duration bytes = *rate.rdma * *rate.time / facts.nic.value;
   const core::Duration fixed = judged.fixed.value_or(*rate.time - bytes);
   const bool is_near = judged.nodes && *judged.nodes <= kNear;
@@ -180,7 +281,7 @@ void judge_fixed_cost(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judg
 bool contradicts(const JudgedDeepEp& judged, const DeepEpFacts& facts) {
   constexpr double kRounding = 1.05;  // of two printed figures
   constexpr double kLeastUs = -5;
-  if (facts.nic.value <= core::Bandwidth() || !judged.wire) return false;
+  if (facts.nic.value <= core::Bandwidth() || !judged.wire || *judged.nodes < 2) return false;
   return *judged.wire > facts.nic.value * kRounding ||
          (judged.fixed && judged.fixed->in_us() < kLeastUs);
 }
@@ -282,6 +383,10 @@ bool is_judged(const DeepEpRate& rate, bool has_best) {
 
 }  // namespace
 
+core::Sourced<core::Bandwidth> assumed_deepep_nic() {
+  return {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed, "400 Gb/s; --machine names it"};
+}
+
 DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts) {
   DeepEpJudgement result;
   const bool has_best = std::any_of(lines.rates.begin(), lines.rates.end(),
@@ -289,12 +394,15 @@ DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts)
   bool unknown = false, contradicted = false;
   for (const DeepEpRate& rate : lines.rates) {
     result.rates.push_back(looked_at(rate, facts));
-    const JudgedDeepEp& judged = result.rates.back();
+    JudgedDeepEp& judged = result.rates.back();
     unknown |= rate.rdma && !judged.nodes;
     contradicted |= contradicts(judged, facts);
     if (!is_judged(rate, has_best)) continue;
     judge_wire(judged, facts, result.judgement);
+    judge_elastic(judged, facts, result.judgement);
+    judge_intranode(judged, result.judgement);
     judge_fixed_cost(judged, facts, result.judgement);
+    judge_fixed_inside(judged, result.judgement);
     judge_stalls(rate, result.judgement);
     judge_logical(judged, facts, result.judgement);
   }

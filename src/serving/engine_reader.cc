@@ -1,5 +1,7 @@
 #include "serving/engine_reader.h"
 
+#include "serving/readers/line_words.h"
+
 namespace comm_probe::serving {
 
 void EngineReader::begin_file(const std::string& name) {
@@ -10,6 +12,7 @@ void EngineReader::begin_file(const std::string& name) {
 }
 
 void EngineReader::add(const core::Line& line) {
+  if (is_request_line(line.text)) return;
   lines_.add(line);
   kv_.add(line);
   moe_.add(line);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "serving/readers/line_words.h"
+
 namespace comm_probe::serving {
 namespace {
 
@@ -139,9 +141,12 @@ void DeepEpLineReader::add(const core::Line& line) {
   if (holds(text, "[tuning]")) return add_tuning(line);
   if (holds(text, "bandwidth:") && holds(text, "avg_t=")) return add_low_latency(line);
   if (holds(text, "GB/s (SO)") || holds(text, "GB/s (SU)")) return add_elastic(line);
-  if (holds(text, "DeepEP") || holds(text, "num_rdma_recv_tokens:")) return add_timeout(line);
+  for (const std::string_view mark : {"DeepEP", "num_rdma_recv_tokens:"})
+    if (const std::size_t at = text.find(mark); at != std::string_view::npos)
+      return is_quoted(text, at) ? void() : add_timeout(line);
   for (const std::string_view fallback : kFallbacks)
-    if (holds(text, fallback)) return lines_.fallbacks.push_back(place(line));
+    if (const std::size_t at = text.find(fallback); at != std::string_view::npos)
+      return is_quoted(text, at) ? void() : lines_.fallbacks.push_back(place(line));
 }
 
 void DeepEpLineReader::add_tuning(const core::Line& line) {

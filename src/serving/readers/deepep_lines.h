@@ -68,6 +68,10 @@ class DeepEpLineReader {
  public:
   void begin_file(const std::string& name) { file_ = name; }
   void add(const core::Line& line);
+  // Lines so far that said something.
+  std::size_t found() const {
+    return lines_.rates.size() + lines_.timeouts.size() + lines_.fallbacks.size();
+  }
   DeepEpLines finish() { return std::move(lines_); }
 
  private:

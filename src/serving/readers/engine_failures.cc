@@ -34,6 +34,8 @@ constexpr std::array kTexts = {
                 "bootstrap_addr: "},
     FailureText{"VRAM memory is detected as host by UCX", "", FailureKind::kVramAsHost, ""},
 };
+constexpr std::size_t kMostIds = 1'000'000;
+constexpr std::string_view kExpiry = "Releasing expired KV blocks for request";
 constexpr std::string_view kSlice = "Worker: Process failed for slice";
 
 std::string_view behind(std::string_view text, std::string_view mark) {
@@ -136,16 +138,30 @@ void EngineFailureReader::add_counts(const core::Line& line) {
     add(failures_.failed_transfers, "Num failed recvs=");
     add(failures_.expired_requests, "Num KV expired reqs=");
   }
-  const std::size_t at = line.text.find("Releasing expired KV blocks for request");
+  add_expiry(line);
+}
+
+// "... for request cmpl-1 which were retrieved by": every worker of the instance prints it.
+void EngineFailureReader::add_expiry(const core::Line& line) {
+  const std::size_t at = line.text.find(kExpiry);
   if (at == kNowhere || !is_own_words(line.text, at)) return;
   ++found_;
-  if (expiry_lines_++ == 0) expiry_ = line_evidence(file_, line, at);
+  if (expiry_.source.empty()) expiry_ = line_evidence(file_, line, at);
+  std::string_view id = line.text.substr(at + kExpiry.size());
+  id.remove_prefix(std::min(id.find_first_not_of(' '), id.size()));
+  id = id.substr(0, std::min<std::size_t>(id.find_first_of(" ,"), 128));
+  if (id.empty())
+    ++unnamed_;
+  else if (expired_.size() < kMostIds)
+    expired_.emplace(id);
 }
 
 // The same requests stand in single lines and in the counts of an interval.
 EngineFailures EngineFailureReader::finish() {
   KvCount& expired = failures_.expired_requests;
-  if (expiry_lines_ > expired.number) expired = {expiry_lines_, expiry_};
+  const auto named = static_cast<std::int64_t>(expired_.size());
+  const std::int64_t requests = named > 0 ? named : std::min<std::int64_t>(unnamed_, 1);
+  if (requests > expired.number) expired = {requests, expiry_};
   return std::move(failures_);
 }
 

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/finding.h"
@@ -74,8 +75,11 @@ class EngineFailureReader {
   void add_nic(const core::Line& line);
   void add_counts(const core::Line& line);
 
+  void add_expiry(const core::Line& line);
+
   EngineFailures failures_ = {};
-  std::int64_t expiry_lines_ = 0;
+  std::unordered_set<std::string> expired_ = {};  // ids; every worker prints them
+  std::int64_t unnamed_ = 0;                      // lines without an id
   core::Evidence expiry_ = {};
   std::string file_ = {};
   std::size_t found_ = 0;

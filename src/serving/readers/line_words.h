@@ -15,8 +15,19 @@
 
 namespace comm_probe::serving {
 
-// `at`: where the text begins.
+// `at`: where the text begins. Only the prefix of a log, or names with a colon, stand in front.
 bool is_own_words(std::string_view line, std::size_t at);
+
+// Weaker, for texts of libraries that put words of their own in front: the text stands in a
+// request, in an open quotation, in a comment or behind the name of a field for what users write.
+bool is_quoted(std::string_view line, std::size_t at);
+
+// An engine prints a request that it received, with its prompt: whatever that holds, nobody but
+// the user says it.
+bool is_request_line(std::string_view line);
+
+// Which worker prints the line: "(Worker_TP0 pid=101)" of vLLM, " TP0]" of SGLang; empty: not said.
+std::string worker_of(std::string_view line);
 
 // The line from there on, shortened.
 core::Evidence line_evidence(const std::string& file, const core::Line& line, std::size_t from);

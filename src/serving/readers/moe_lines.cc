@@ -10,6 +10,7 @@ namespace comm_probe::serving {
 namespace {
 
 constexpr std::size_t kMostManagers = 16;
+constexpr std::size_t kMostWorkers = 4096;
 constexpr double kMostSeconds = 1e6;  // beyond it a line is damaged
 constexpr double kMostTokens = 1e15;
 constexpr auto kNowhere = std::string_view::npos;
@@ -145,12 +146,21 @@ void MoeLineReader::add_rearrangement(const core::Line& line, std::size_t at) {
   if (!seconds) return;
   ++found_;
   const auto time = core::Duration::from_seconds(*seconds);
-  Rearrangements& all = lines_.rearrangements;
+  const std::string worker = file_ + '\n' + worker_of(line.text);
+  if (moved_.size() >= kMostWorkers && !moved_.contains(worker)) return;
+  Rearrangements& all = moved_[worker];
   ++all.count;
   all.total = all.total + time;
   if (all.count > 1 && time <= all.longest) return;
   all.longest = time;
   all.evidence = line_evidence(file_, line, at);
+}
+
+// Every worker prints the same rearrangement: the one that was held up longest says how long.
+MoeLines MoeLineReader::finish() {
+  for (const auto& [worker, moved] : moved_)
+    if (moved.total > lines_.rearrangements.total) lines_.rearrangements = moved;
+  return std::move(lines_);
 }
 
 }  // namespace comm_probe::serving

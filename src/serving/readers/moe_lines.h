@@ -16,6 +16,7 @@
 // front since then): they are kept apart.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,7 +68,7 @@ class MoeLineReader {
   void add(const core::Line& line);
   // Lines so far that said something.
   std::size_t found() const { return found_; }
-  MoeLines finish() { return std::move(lines_); }
+  MoeLines finish();
 
  private:
   void add_manager(const core::Line& line, std::size_t at);
@@ -76,6 +77,7 @@ class MoeLineReader {
   void add_rearrangement(const core::Line& line, std::size_t at);
 
   MoeLines lines_ = {};
+  std::map<std::string, Rearrangements> moved_ = {};  // by worker: all print the same one
   std::string file_ = {};
   std::size_t found_ = 0;
 };

@@ -162,6 +162,74 @@ TEST(DeepEpJudgement, LogicalBandwidthIsExplained) {
   EXPECT_EQ(judged->result.judgement.findings[0].id, "moe.logical-bandwidth");
 }
 
+std::string elastic(const char* ranks, const char* out, const char* up) {
+  return std::string(" * EP:   0/") + ranks + " | dispatch: " + out + " GB/s (SO), " + up +
+         " GB/s (SU), 1234.567 us, 123456 bytes\n";
+}
+
+// V2 on one NVLink domain (EP72 of an NVL72) sends nothing out: no NIC is slow.
+TEST(DeepEpJudgement, NothingSentOutIsNoSlowNic) {
+  for (const char* ranks : {"8", "16", "72"}) {
+    const auto judged = judge(elastic(ranks, "0", "90"));
+    EXPECT_TRUE(judged->result.judgement.findings.empty()) << ranks;
+    EXPECT_EQ(judged->result.rates[0].nodes, 1);
+    EXPECT_FALSE(judged->result.rates[0].is_judged);
+  }
+}
+
+// A V2 line names neither its nodes nor --ignore-local-traffic: 45 of 50 GB/s may be healthy, 20
+// is not in any reading.
+TEST(DeepEpJudgement, ElasticIsJudgedWhereEveryReadingIsLow) {
+  const auto open = judge(elastic("16", "45", "90"));
+  EXPECT_TRUE(open->result.judgement.findings.empty());
+  EXPECT_FALSE(open->result.rates[0].nodes.has_value()) << "ranks / 8 is a guess";
+  EXPECT_TRUE(open->result.judgement.has("moe.nodes-unknown"));
+  const auto low = judge(elastic("16", "20", "40"));
+  ASSERT_EQ(low->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(low->result.judgement.findings[0].confidence, core::Confidence::kLikely);
+  for (const std::string& step : low->result.judgement.findings[0].next)
+    EXPECT_EQ(step.find("NVSHMEM"), std::string::npos) << step;
+  DeepEpFacts two = kNdr;
+  two.nodes = 2;
+  const auto told = judge(elastic("16", "45", "90"), two);
+  ASSERT_EQ(told->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(told->result.judgement.findings[0].confidence, core::Confidence::kPossible);
+  EXPECT_NE(told->result.judgement.findings[0].summary.find("--ignore-local-traffic"),
+            std::string::npos);
+}
+
+// The documentation's EP8: 153 and 158 GB/s; a tenth of that goes over PCIe.
+TEST(DeepEpJudgement, InsideANode) {
+  const auto line = [](const char* op, const char* rate) {
+    return std::string("[tuning] Best ") + op + ": SMs 24, NVL chunk 20: " + rate +
+           " GB/s (NVL), t: 770 us\n";
+  };
+  const auto good = judge(line("dispatch (FP8)", "153.00") + line("combine", "158.00"));
+  EXPECT_TRUE(good->result.judgement.findings.empty());
+  EXPECT_TRUE(good->result.rates[0].is_judged);
+  const auto bad = judge(line("dispatch (FP8)", "15.30") + line("combine", "15.80"));
+  ASSERT_EQ(bad->result.judgement.findings.size(), 1u);
+  EXPECT_EQ(bad->result.judgement.findings[0].id, "moe.nvlink-low");
+  EXPECT_EQ(bad->result.judgement.findings[0].evidence.size(), 2u);
+  DeepEpFacts one = kNdr;
+  one.nodes = 1;
+  const auto slow = judge("[rank 0] Dispatch bandwidth: 43.85 GB/s, avg_t=173.00 us\n", one);
+  EXPECT_TRUE(slow->result.judgement.has("moe.low-latency-slow"));
+}
+
+// A prompt that quotes a time-out is no time-out.
+TEST(DeepEpJudgement, WhatAUserAsksIsNoTimeout) {
+  const std::string timeout = "DeepEP timeout for dispatch receive, rank 2, src_rank 9\n";
+  const std::string fallback = "WARN: ibgda_alloc_and_map_qp_uar with GPU as handler failed\n";
+  for (const std::string& text : {timeout, fallback}) {
+    EXPECT_FALSE(judge("INFO " + text)->lines.empty());
+    EXPECT_TRUE(
+        judge("INFO [logger.py:39] Received request a: prompt: 'Why " + text)->lines.empty());
+    EXPECT_TRUE(judge("{\"role\": \"user\", \"content\": \"" + text)->lines.empty());
+    EXPECT_TRUE(judge("# " + text)->lines.empty());
+  }
+}
+
 // The collected samples: every kind of line is read, and what their threads found is found.
 TEST(DeepEpJudgement, CollectedSamples) {
   const auto text_of = [](const char* name) {

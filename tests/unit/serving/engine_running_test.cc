@@ -230,5 +230,81 @@ TEST(EngineRunning, HostileLines) {
     EXPECT_TRUE(findings_of(text).empty()) << text;
 }
 
+// Every text of a failure, in every way that a log shows what a user wrote: nobody failed.
+TEST(EngineRunning, WhatAUserAsksIsNoFailure) {
+  for (const std::string text :
+       {"RuntimeError: custom allreduce currently requires input length to be multiple of 8",
+        "RuntimeError: buffer address 0x7f is not registered!",
+        "Rank data buffer is overflowed by 12", "Prefill transfer failed for request 7",
+        "Losing connection with prefill instance (bootstrap_addr: 10.0.0.1)",
+        "VRAM memory is detected as host by UCX. why",
+        "Releasing expired KV blocks for request cmpl-1 which were",
+        "Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs.",
+        "Rearranged experts in 90.0 s.", "Using AgRsAll2AllManager all2all manager."}) {
+    EXPECT_FALSE(facts_of("INFO 11-30 10:00:00 [x.py:1] " + text + "\n").empty()) << text;
+    for (const std::string front :
+         {"INFO 11-30 10:00:00 [logger.py:39] Received request chatcmpl-1: prompt: 'Why ",
+          "INFO 11-30 10:00:00 [logger.py:39] Received request chatcmpl-1: prompt: '",
+          "INFO [logger.py:39] Received request chatcmpl-1: prompt: \"<|user|>\\n",
+          "prompt: ", "[2026-06-01 10:00:00] Receive: obj=GenerateReqInput(rid='a', text='",
+          "# if you see: ", "INFO user asks why ", "Why ", "{\"role\": \"user\", \"content\": \"",
+          "[{'role': 'user', 'content': '"})
+      EXPECT_TRUE(facts_of(front + text + "', params: SamplingParams(n=1)\n").empty())
+          << front << text;
+  }
+}
+
+// And every prefix that engines, loggers and launchers put in front: it did fail.
+TEST(EngineRunning, PrefixesOfLogs) {
+  for (const std::string front :
+       {"", "ERROR ", "[rank0]: ", "(Worker_TP0 pid=101) ERROR 11-30 10:00:00 [executor.py:596] ",
+        "\x1b[1;36m(EngineCore pid=9)\x1b[0;0m ERROR 11-30 [core.py:1] ",
+        "[2026-06-01 10:00:00 TP0] ", "2026-11-30T10:00:00.1Z stderr F ", "vllm-1  | ",
+        "Nov 30 10:00:00 node-a vllm[123]: ", "node-a: ", "gpuhost: ",
+        "{\"level\": \"ERROR\", \"message\": \"", "E1130 10:00:00.123 77 worker_pool.cpp:12] "})
+    EXPECT_EQ(ids_of(front + "RuntimeError: Rank data buffer is overflowed by 3\n"),
+              std::vector<std::string>{"log.custom-all-reduce-failed"})
+        << front;
+}
+
+// Every worker of an instance prints the same event: it is one.
+TEST(EngineRunning, WorkersTellOfOneEvent) {
+  std::string expired, moved;
+  for (int worker = 0; worker < 8; ++worker) {
+    const std::string front =
+        "(Worker_TP" + std::to_string(worker) + " pid=10" + std::to_string(worker) + ") ERROR ";
+    for (const std::string id : {"cmpl-1", "cmpl-2"})
+      expired += front + "Releasing expired KV blocks for request " + id +
+                 " which were retrieved by 0 decode worker(s) within 480 seconds.\n";
+    moved += front + "Rearranged experts in 12.3" + std::to_string(worker) + " s.\n";
+  }
+  EXPECT_EQ(facts_of(expired).failures.expired_requests.number, 2);
+  const EngineFacts facts = facts_of(moved);
+  EXPECT_EQ(facts.moe.rearrangements.count, 1u);
+  EXPECT_NEAR(facts.moe.rearrangements.total.in_seconds(), 12.37, 1e-9);
+}
+
+std::string transfer(const char* ms, const char* post, const char* mb) {
+  return std::string("INFO KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=") +
+         ms + ", Avg post time (ms)=" + post + ", Avg MB per transfer=" + mb +
+         ", Avg number of descriptors=400.0\n";
+}
+
+// vLLM issue 52607: 0.5 GB/s is TCP. Issue 50913: 4.5 GB/s is 11 times its bytes over 400 Gb/s.
+TEST(EngineRunning, TransfersFarBelowANic) {
+  const auto tcp = findings_of(transfer("140.0", "1.5", "70.0"));
+  ASSERT_EQ(tcp.size(), 1u);
+  EXPECT_EQ(tcp[0].id, "log.kv-slow");
+  EXPECT_EQ(tcp[0].severity, core::Severity::kWarning);
+  const auto slow = findings_of(transfer("38.7", "6.7", "167.0"));
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0].id, "log.kv-slow");
+  EXPECT_EQ(slow[0].severity, core::Severity::kInfo);
+  EXPECT_TRUE(ids_of(transfer("7.4", "0.3", "160.0")).empty()) << "22 GB/s";
+  EXPECT_TRUE(ids_of(transfer("1.0", "0.1", "1.0")).empty()) << "its fixed cost";
+  EXPECT_TRUE(facts_of(transfer("1.0", "1e8", "70.0")).empty())
+      << "posting is part of the transfer";
+}
+
 }  // namespace
 }  // namespace comm_probe::serving
