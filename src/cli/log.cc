@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/curve_deepep.h"
 #include "cli/engine_view.h"
 #include "cli/log_plan_view.h"
 #include "cli/log_view.h"
@@ -13,9 +14,11 @@
 #include "cli/terminal_progress.h"
 #include "core/finding_table.h"
 #include "core/input.h"
+#include "diagnose/deepep.h"
 #include "diagnose/engine.h"
 #include "diagnose/wrong_numbers.h"
 #include "nccl/readers/debug_log_reader.h"
+#include "serving/readers/line_words.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -33,6 +36,7 @@ struct LogInputs {
   torch::JobLines job = {};
   torch::NumberLines numbers = {};
   serving::EngineFacts engine = {};
+  serving::DeepEpLines deepep = {};
   std::vector<core::InputRecord> records = {};
   std::vector<core::Caveat> caveats = {};
 };
@@ -66,38 +70,43 @@ class LogReading {
     job_reader_.begin_file(input->name());
     number_reader_.begin_file(input->name());
     engine_reader_.begin_file(input->name());
+    deepep_reader_.begin_file(input->name());
     const std::size_t before = found();
     zero_lines_.push_back(0);
     core::LineReader lines(*input);
     for (core::Line line; lines.next(line);) {
       if (line.text.find('\0') != std::string_view::npos) ++zero_lines_.back();
-      if (reader_.add(line)) continue;
+      if (serving::is_request_line(line.text) || reader_.add(line)) continue;
       job_reader_.add(line);
       number_reader_.add(line);
       engine_reader_.add(line);
+      deepep_reader_.add(line);
     }
     tells_of_job_.push_back(found() > before);
     return lines.error();
   }
   std::size_t files() const { return tells_of_job_.size(); }
   // It has lines of PyTorch or the kernel that tell of a failure, a Python traceback, losses and
-  // norms of a training, or what an inference engine says of its communication.
+  // norms of a training, or what an inference engine or DeepEP says of its communication.
   bool tells_of_job(std::size_t file) const { return tells_of_job_[file]; }
   std::size_t zero_lines(std::size_t file) const { return zero_lines_[file]; }
   nccl::DebugLog finish() { return reader_.finish(); }
   torch::JobLines finish_job() { return job_reader_.finish(); }
   torch::NumberLines finish_numbers() { return number_reader_.finish(); }
   serving::EngineFacts finish_engine() { return engine_reader_.finish(); }
+  serving::DeepEpLines finish_deepep() { return deepep_reader_.finish(); }
 
  private:
   std::size_t found() const {
-    return job_reader_.found() + number_reader_.found() + engine_reader_.found();
+    return job_reader_.found() + number_reader_.found() + engine_reader_.found() +
+           deepep_reader_.found();
   }
 
   nccl::DebugLogReader reader_;
   torch::JobLineReader job_reader_;
   torch::NumberLineReader number_reader_;
   serving::EngineReader engine_reader_;
+  serving::DeepEpLineReader deepep_reader_;
   std::vector<bool> tells_of_job_ = {};
   std::vector<std::size_t> zero_lines_ = {};
 };
@@ -134,6 +143,7 @@ Result<LogInputs> read_logs(const std::vector<std::string>& paths) {
   inputs.job = reading.finish_job();
   inputs.numbers = reading.finish_numbers();
   inputs.engine = reading.finish_engine();
+  inputs.deepep = reading.finish_deepep();
   std::size_t zero_lines = 0;  // of logs; a dump beside them is full of zeros
   for (std::size_t i = 0; i < inputs.log.files.size(); ++i) {
     const std::string& file = inputs.log.files[i];
@@ -176,6 +186,9 @@ int show_log(const Shell& shell, const LogRequest& request) {
   judgement.add(diagnose::judge_numbers(inputs->numbers));
   judgement.add(diagnose::judge_algorithms(inputs->log));
   judgement.add(diagnose::judge_engine(inputs->engine));
+  const diagnose::DeepEpFacts deepep_facts = {.nic = diagnose::assumed_deepep_nic()};
+  diagnose::DeepEpJudgement deepep = diagnose::judge_deepep(inputs->deepep, deepep_facts);
+  judgement.add(std::move(deepep.judgement));
   document.verdict = diagnose::log_verdict(inputs->log, judgement);
   document.findings = std::move(judgement.findings);
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
@@ -183,10 +196,14 @@ int show_log(const Shell& shell, const LogRequest& request) {
   if (shell.json() || shell.wants_page()) {
     document.result = log_json(inputs->log);
     if (!inputs->engine.empty()) document.result["engine"] = engine_json(inputs->engine);
+    for (const diagnose::JudgedDeepEp& rate : deepep.rates)
+      document.result["deepep"].push_back(deepep_json(rate));
   }
   if (!shell.json()) {
     document.body = log_blocks(inputs->log);
     for (core::Block& block : engine_blocks(inputs->engine))
+      document.body.push_back(std::move(block));
+    for (core::Block& block : deepep_blocks(deepep.rates, deepep_facts))
       document.body.push_back(std::move(block));
     if (shell.explain()) document.details = log_details(inputs->log);
   }
