@@ -284,27 +284,5 @@ TEST(EngineRunning, WorkersTellOfOneEvent) {
   EXPECT_NEAR(facts.moe.rearrangements.total.in_seconds(), 12.37, 1e-9);
 }
 
-std::string transfer(const char* ms, const char* post, const char* mb) {
-  return std::string("INFO KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=") +
-         ms + ", Avg post time (ms)=" + post + ", Avg MB per transfer=" + mb +
-         ", Avg number of descriptors=400.0\n";
-}
-
-// vLLM issue 52607: 0.5 GB/s is TCP. Issue 50913: 4.5 GB/s is 11 times its bytes over 400 Gb/s.
-TEST(EngineRunning, TransfersFarBelowANic) {
-  const auto tcp = findings_of(transfer("140.0", "1.5", "70.0"));
-  ASSERT_EQ(tcp.size(), 1u);
-  EXPECT_EQ(tcp[0].id, "log.kv-slow");
-  EXPECT_EQ(tcp[0].severity, core::Severity::kWarning);
-  const auto slow = findings_of(transfer("38.7", "6.7", "167.0"));
-  ASSERT_EQ(slow.size(), 1u);
-  EXPECT_EQ(slow[0].id, "log.kv-slow");
-  EXPECT_EQ(slow[0].severity, core::Severity::kInfo);
-  EXPECT_TRUE(ids_of(transfer("7.4", "0.3", "160.0")).empty()) << "22 GB/s";
-  EXPECT_TRUE(ids_of(transfer("1.0", "0.1", "1.0")).empty()) << "its fixed cost";
-  EXPECT_TRUE(facts_of(transfer("1.0", "1e8", "70.0")).empty())
-      << "posting is part of the transfer";
-}
-
 }  // namespace
 }  // namespace comm_probe::serving
