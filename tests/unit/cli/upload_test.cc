@@ -55,11 +55,12 @@ class UploadFolder : public testing::Test {
       if (entry.is_regular_file()) all.insert(fs::relative(entry.path(), folder_).string());
     return all;
   }
+  UploadRoom room_ = {.most = core::Bytes::of(1e6)};
   const std::string folder_ = testing::TempDir() + "/upload" + std::to_string(::getpid());
 };
 
 TEST_F(UploadFolder, KeepsTwoFilesOfOneNameApart) {
-  Upload upload(folder_);
+  Upload upload(folder_, room_);
   put(upload, "rank0.log", "one");
   put(upload, "rank0.log", "two");
   put(upload, "2/rank0.log", "three");  // the place of the second
@@ -72,17 +73,18 @@ TEST_F(UploadFolder, KeepsTwoFilesOfOneNameApart) {
 
 TEST_F(UploadFolder, IsPrivateAndGoesWithTheObject) {
   {
-    Upload upload(folder_);
+    Upload upload(folder_, room_);
     put(upload, "a.log", "text");
     EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
     EXPECT_EQ(fs::status(folder_ + "/upload/a.log").permissions(),
               fs::perms::owner_read | fs::perms::owner_write);
   }
   EXPECT_FALSE(fs::exists(folder_));
+  EXPECT_EQ(room_.held, core::Bytes());
 }
 
 TEST_F(UploadFolder, TakesNoFieldForAFileAndNotTooMany) {
-  Upload upload(folder_);
+  Upload upload(folder_, room_);
   EXPECT_FALSE(upload.begin({"note", std::nullopt}));
   EXPECT_FALSE(upload.data("text"));
   EXPECT_FALSE(upload.begin({"file", ""}));  // a form without a chosen file
