@@ -31,13 +31,12 @@ template <class Body>
 Ended in_processes(int ranks, const Body& body, StandstillLimit limit = {}) {
   const auto memory = CommMemory::make(ranks);
   EXPECT_TRUE(memory.ok());
-  return run_ranks(
-      ranks,
-      [&](int rank) {
-        Comm comm(*memory, rank, core_count());
-        body(comm);
-      },
-      limit);
+  return run_ranks(ranks,
+                   [&](int rank) {
+                     Comm comm(*memory, rank, core_count());
+                     body(comm);
+                   },
+                   {.limit = limit});
 }
 
 template <class Body>
