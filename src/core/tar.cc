@@ -60,26 +60,46 @@ std::uint64_t checksum(std::string_view block) {
   return sum;
 }
 
-// The name of a header block; a name that came before as an entry of its own counts instead.
-std::string name_of(std::string_view block, std::string& long_name) {
-  const std::string_view prefix = field_of(block, kPrefix);
-  std::string name(field_of(block, kName));
-  if (!prefix.empty()) name = std::string(prefix) + "/" + name;
-  if (!long_name.empty()) name = std::exchange(long_name, {});
-  return name;
+// 'L' and 'K' (GNU), 'x' and 'g' (pax) speak of the entry that follows.
+bool is_header_of_next(char type) {
+  return type == 'L' || type == 'K' || type == 'x' || type == 'g';
 }
 
-// 'x' and 'g' speak of what follows (pax).
-bool is_header_of_next(char type) { return type == 'x' || type == 'g'; }
+// What came before a header, as entries of their own, counts instead of its fields; once.
+class Extended {
+ public:
+  void take(char type, std::string_view content) {
+    const std::string_view text = content.substr(0, content.find('\0'));
+    if (type == 'L') name_ = text;
+    if (type == 'K') target_ = text;
+    if (type == 'x') take_pax(pax_fields(content));
+  }
+  std::string name(std::string_view block) {
+    if (!name_.empty()) return std::exchange(name_, {});
+    const std::string own(field_of(block, kName));
+    const std::string_view prefix = field_of(block, kPrefix);
+    return prefix.empty() ? own : std::string(prefix) + "/" + own;
+  }
+  std::string target(std::string_view block) {
+    return target_.empty() ? std::string(field_of(block, kTarget)) : std::exchange(target_, {});
+  }
+  // Of the file itself, not of headers between.
+  std::optional<std::uint64_t> size(std::string_view block) {
+    if (!size_ || is_header_of_next(block[kType.at])) return octal(field_of(block, kSize));
+    return std::exchange(size_, std::nullopt);
+  }
 
-// A size that came before, as an entry of its own, counts instead: of the file, not of headers
-// between.
-std::optional<std::uint64_t> size_of(std::string_view block, std::optional<std::uint64_t>& before) {
-  const auto own = octal(field_of(block, kSize));
-  const char type = block[kType.at];
-  if (!before || type == 'L' || type == 'K' || is_header_of_next(type)) return own;
-  return std::exchange(before, std::nullopt);
-}
+ private:
+  void take_pax(PaxFields fields) {
+    if (!fields.path.empty()) name_ = std::move(fields.path);
+    if (!fields.link_path.empty()) target_ = std::move(fields.link_path);
+    size_ = fields.size;
+  }
+
+  std::string name_ = {};
+  std::string target_ = {};
+  std::optional<std::uint64_t> size_ = {};
+};
 
 bool has_bytes(char type) { return type != '1' && type != '2' && type != '5'; }
 
@@ -100,9 +120,7 @@ class TarReader {
   std::string file_;
   std::string_view bytes_;
   std::size_t at_ = 0;
-  std::string long_name_ = {};
-  std::string long_target_ = {};
-  std::optional<std::uint64_t> long_size_ = {};
+  Extended extended_ = {};
 };
 
 std::optional<Error> TarReader::read_entry(Archive& archive) {
@@ -110,27 +128,19 @@ std::optional<Error> TarReader::read_entry(Archive& archive) {
   const std::string_view block = bytes_.substr(at_, kBlock);
   if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
   const char type = block[kType.at];
-  const auto size = size_of(block, long_size_);
+  const auto size = extended_.size(block);
   const std::uint64_t content = has_bytes(type) && size ? *size : 0;
   if (!size || content > bytes_.size() - at_ - kBlock)
     return fail("the tar is cut in a file, or its size is wrong");
   const std::string_view data = bytes_.substr(at_ + kBlock, content);
   at_ += kBlock + (content + kBlock - 1) / kBlock * kBlock;
   at_ = std::min(at_, bytes_.size());
-  if (type == 'L' || type == 'K') {
-    (type == 'L' ? long_name_ : long_target_) = data.substr(0, data.find('\0'));
+  if (is_header_of_next(type)) {
+    extended_.take(type, data);
     return std::nullopt;
   }
-  if (type == 'x') {
-    const PaxFields fields = pax_fields(data);
-    if (!fields.path.empty()) long_name_ = fields.path;
-    if (!fields.link_path.empty()) long_target_ = fields.link_path;
-    long_size_ = fields.size;
-  }
-  if (is_header_of_next(type)) return std::nullopt;
-  const std::string name = name_of(block, long_name_);
-  std::string target(field_of(block, kTarget));
-  if (!long_target_.empty()) target = std::exchange(long_target_, {});
+  const std::string name = extended_.name(block);
+  std::string target = extended_.target(block);
   if (type == '5') archive.add_folder(name);
   if (type == '2') archive.add_link(name, std::move(target));
   if (type == '0' || type == '\0') archive.add_file(name, std::string(data));
@@ -215,15 +225,6 @@ class TarWalk {
     return error;
   }
   std::optional<Error> take_entry(const std::string& block);
-  void take_long(char type, std::string_view text) {
-    if (type == 'L') {
-      long_name_ = text.substr(0, text.find('\0'));
-      return;
-    }
-    PaxFields fields = pax_fields(text);
-    if (!fields.path.empty()) long_name_ = std::move(fields.path);
-    long_size_ = fields.size;
-  }
   bool pass(std::uint64_t size) {
     return pieces_.give(size, [](std::string_view) {});
   }
@@ -231,8 +232,7 @@ class TarWalk {
   std::string name_;
   Pieces pieces_;
   TarVisitor& visitor_;
-  std::string long_name_ = {};
-  std::optional<std::uint64_t> long_size_ = {};
+  Extended extended_ = {};
   std::size_t files_ = 0;
 };
 
@@ -240,23 +240,23 @@ std::optional<Error> TarWalk::take_entry(const std::string& block) {
   constexpr std::uint64_t kLongestName = 1 << 16;
   if (!Archive::looks_like_tar(block)) return fail("no header of a tar where one should stand");
   const char type = block[kType.at];
-  const auto size = size_of(block, long_size_);
+  const auto size = extended_.size(block);
   if (!size) return fail("the size of a file in the tar is no number");
   const std::uint64_t content = has_bytes(type) ? *size : 0;
   bool is_whole = true;
-  if ((type == 'L' || type == 'x') && content <= kLongestName) {
+  if (is_header_of_next(type) && content <= kLongestName) {
     std::string text;
     is_whole = pieces_.give(content, [&](std::string_view piece) { text += piece; });
-    take_long(type, text);
+    extended_.take(type, text);
   } else if (type == '0' || type == '\0') {
     ++files_;
-    const bool is_wanted = visitor_.wants(name_of(block, long_name_), content);
+    const bool is_wanted = visitor_.wants(extended_.name(block), content);
     is_whole = is_wanted
                    ? pieces_.give(content, [&](std::string_view piece) { visitor_.take(piece); })
                    : pass(content);
     if (is_wanted) visitor_.end();
   } else {
-    if (type != 'K' && !is_header_of_next(type)) long_name_.clear();
+    if (!is_header_of_next(type)) extended_ = {};
     is_whole = pass(content);
   }
   const std::uint64_t padding = (kBlock - content % kBlock) % kBlock;
