@@ -26,19 +26,19 @@ const RdmaPortFacts* port_facts(const Survey& survey, const SurveyDevice& nic) {
   return nullptr;
 }
 
+PathType nearest_path(const Survey& survey, int from, const std::vector<int>& nics) {
+  PathType type = PathType::kDis;
+  for (const int nic : nics)
+    if (const Road* road = survey.road(from, nic)) type = std::min(type, road->type);
+  return type;
+}
+
 namespace {
 
 bool is_virtio(const Survey& survey, const SurveyDevice& nic) {
   const topology::PciFunction* function = survey.facts.function(nic.bus_id);
   return function != nullptr &&
          (function->vendor == "0x1af4" || function->name.find("Virtio") != std::string::npos);
-}
-
-PathType nearest(const Survey& survey, int from, const std::vector<int>& nics) {
-  PathType type = PathType::kDis;
-  for (const int nic : nics)
-    if (const Road* road = survey.road(from, nic)) type = std::min(type, road->type);
-  return type;
 }
 
 bool is_far(PathType type) {
@@ -73,7 +73,7 @@ bool is_relayed(const Survey& survey, int gpu, const std::vector<int>& nics) {
   for (const int other : survey.of(Kind::kGpu)) {
     const Road* road = other == gpu ? nullptr : survey.road(gpu, other);
     if (road != nullptr && road->type == PathType::kNvl &&
-        nearest(survey, other, nics) <= PathType::kPxb)
+        nearest_path(survey, other, nics) <= PathType::kPxb)
       return true;
   }
   return false;
@@ -150,7 +150,7 @@ RuleAnswer nic_reached(const Survey& survey) {
   if (auto answer = not_applicable(survey, nics)) return *answer;
   RuleAnswer answer;
   for (const int gpu : survey.of(Kind::kGpu)) {
-    if (nearest(survey, gpu, nics) != PathType::kDis) continue;
+    if (nearest_path(survey, gpu, nics) != PathType::kDis) continue;
     Finding finding = core::make_finding("topo.gpu-without-nic",
                                          fmt::format("{} reaches no NIC", survey.device(gpu).name));
     finding.evidence = {evidence_of(survey, gpu, survey.device(gpu).bus_id)};
@@ -170,7 +170,7 @@ RuleAnswer nic_near(const Survey& survey) {
   if (auto answer = not_applicable(survey, nics)) return *answer;
   std::vector<int> far;
   for (const int gpu : gpus)
-    if (is_far(nearest(survey, gpu, nics))) far.push_back(gpu);
+    if (is_far(nearest_path(survey, gpu, nics))) far.push_back(gpu);
   if (far.empty()) return {};
   const std::size_t beside = nics_beside_gpus(survey).size();
   const std::size_t near = gpus.size() - far.size();

@@ -19,6 +19,10 @@ RuleAnswer nic_fits_slot(const topology::Survey& survey);
 const topology::RdmaPortFacts* port_facts(const topology::Survey& survey,
                                           const topology::SurveyDevice& nic);
 
+// Over the nearest of these NICs; kDis where no way to any is known.
+topology::PathType nearest_path(const topology::Survey& survey, int from,
+                                const std::vector<int>& nics);
+
 // The NICs that count.
 std::vector<int> usable_nics(const topology::Survey& survey);
 

@@ -31,20 +31,13 @@ constexpr std::size_t kLeastMajority = 4;  // three quarters of fewer are no maj
 // Every NIC beside GPUs with those GPUs.
 using Beside = std::map<int, std::vector<int>>;
 
-PathType nearest_type(const Survey& survey, int gpu, const std::vector<int>& nics) {
-  PathType type = PathType::kDis;
-  for (const int nic : nics)
-    if (const Road* road = survey.road(gpu, nic)) type = std::min(type, road->type);
-  return type;
-}
-
 // Where no NIC is at PXB or nearer: those nearest to each GPU, on its own socket.
 Beside nics_near_gpus(const Survey& survey) {
   Beside beside = nics_beside_gpus(survey);
   if (!beside.empty()) return beside;
   const std::vector<int> nics = usable_nics(survey);
   for (const int gpu : survey.of(Kind::kGpu)) {
-    const PathType type = nearest_type(survey, gpu, nics);
+    const PathType type = nearest_path(survey, gpu, nics);
     if (type >= PathType::kSys) continue;
     for (const int nic : nics)
       if (const Road* road = survey.road(gpu, nic); road != nullptr && road->type == type)
