@@ -84,12 +84,7 @@ core::KeyValues summary(const sim::WhatIf& what, const sim::Outcome& outcome,
   rows.emplace_back(
       "time", fmt::format("{} until the last rank has finished, {} the first",
                           format_duration(outcome.time), format_duration(outcome.first_rank)));
-  if (outcome.without_slow)
-    rows.emplace_back("slow links", "cost " + cost_text(outcome.time, *outcome.without_slow));
-  if (outcome.without_late)
-    rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
-                                                cost_text(outcome.time, *outcome.without_late),
-                                                format_duration(outcome.last_late)));
+  add_change_costs(outcome, pairs);
   rows.emplace_back("closed form", fmt::format("{} on links that are alike{}",
                                                format_duration(outcome.closed_form.time()), where));
   rows.emplace_back("floors", fmt::format("{} for the bytes, {} for one message",

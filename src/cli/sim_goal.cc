@@ -66,12 +66,7 @@ core::KeyValues summary(const sim::ProgramOutcome& outcome, const model::Fabric&
   rows.emplace_back(
       "schedule", fmt::format("{} sends of {} in all, {} receives, {} calcs", outcome.sends,
                               core::format_bytes(outcome.bytes), outcome.receives, outcome.calcs));
-  if (outcome.without_slow)
-    rows.emplace_back("slow links", "cost " + cost_text(outcome.time, *outcome.without_slow));
-  if (outcome.without_late)
-    rows.emplace_back("late ranks", fmt::format("cost {}; the latest comes {} late",
-                                                cost_text(outcome.time, *outcome.without_late),
-                                                format_duration(outcome.last_late)));
+  add_change_costs(outcome, pairs);
   rows.emplace_back("floors",
                     fmt::format("{} for the bytes of the busiest port, {} for the busiest "
                                 "processor, {} for the longest way through the schedule (alphas "
