@@ -106,6 +106,8 @@ void Masker::learn(std::string_view text) {
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     for (const std::string& host : hosts_in_line(line)) know_host(host);
     for (const std::string& host : hosts_in_heads(line)) know_host(host);
+    for (const std::string& host : hosts_in_commands(line)) know_host(host);
+    for (const std::string& host : hosts_in_places(line)) know_host(host);
     for (const std::string& user : users_in_line(line)) know_user(user);
     for (const std::string& domain : domains_in_line(line)) know_domain(domain);
     learn_domains_of_hosts(line.substr(0, 4096));
@@ -173,6 +175,11 @@ std::string Masker::masked_word_names(std::string_view line) {
     const bool begins = is_alnum(line[at]) && (at == 0 || !is_alnum(line[at - 1]));
     std::size_t length = begins ? known_name_at(line, at) : 0;
     if (begins && length == 0) length = host_of_shape_at(line, at);
+    if (length > 0 && is_numa_node(line, at, length)) {
+      out += line.substr(at, length);
+      at += length;
+      continue;
+    }
     if (length > 0) {
       out += *mask_of_name(line.substr(at, length));
       at += length;
@@ -245,8 +252,9 @@ std::string Masker::masked_mail(std::string_view line) {
     while (end < line.size() && (is_name_char(line[end]) || line[end] == '.')) ++end;
     const std::string_view host = line.substr(sign + 1, end - sign - 1);
     const bool is_address = is_all_digits(host) && std::count(host.begin(), host.end(), '.') == 3;
-    const bool is_masked = name.size() > 1 && (is_address || is_domain(host)) &&
-                           !is_everyday(name) && mask_of_name(name) == nullptr;
+    const bool is_masked = name.size() > 1 && !is_all_digits(name) &&
+                           (is_address || is_domain(host)) && !is_everyday(name) &&
+                           mask_of_name(name) == nullptr;
     out += line.substr(0, begin);
     if (is_masked && !mail_.contains(name)) mail_.emplace(std::string(name), new_mask(name, 'u'));
     out += is_masked ? mail_.find(name)->second : std::string(name);

@@ -200,7 +200,13 @@ std::size_t Masker::bare_hardware_id(std::string_view text, std::string& out) co
            std::any_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length),
                        [](unsigned char c) { return std::isalpha(c) != 0; });
   };
-  constexpr std::size_t kGuid = 16, kBare = 12, kDotted = 14, kDashed = 17;
+  constexpr std::size_t kGuid = 16, kBare = 12, kDotted = 14, kDashed = 17, kDashedGuid = 23;
+  // the serial number of a device in `lspci -vv`: its GUID
+  if (text.size() >= kDashedGuid && ends_word(text, kDashedGuid))
+    if (const auto guid = digits_of_groups(text.substr(0, kDashedGuid), 2, 8, '-')) {
+      out = in_groups(fmt::format("{:016x}", masked_interface_id(number_of(*guid))), 2, '-');
+      return kDashedGuid;
+    }
   if (is_id(kGuid) && is_all_hex(text.substr(0, kGuid))) {
     const std::uint64_t id = number_of(text.substr(0, kGuid));
     if (!may_be_guid(id)) return 0;

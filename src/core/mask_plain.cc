@@ -9,7 +9,7 @@ namespace comm_probe::core {
 namespace {
 
 // Names that say nothing of whose machine it is, and the words of lines that an analysis reads.
-constexpr std::array<std::string_view, 266> kEveryday = {
+constexpr std::array<std::string_view, 268> kEveryday = {
     "git",        "svc",        "hg",          "ftp",         "mail",      "support",
     "localhost",  "root",       "gpu",         "node",        "host",      "worker",
     "master",     "nccl",       "python",      "python3",     "info",      "warn",
@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 266> kEveryday = {
     "enabled",    "disabled",   "active",      "inactive",    "allreduce", "all_reduce",
     "allgather",  "reduce",     "broadcast",   "barrier",     "alltoall",  "sendrecv",
     "rendezvous", "elastic",    "store",       "agent",       "tcp",       "rdma",
-    "verbs",      "ethernet",   "infiniband",  "oob"};
+    "verbs",      "ethernet",   "infiniband",  "oob",         "o2ib",      "bf"};
 
 // Kinds that are numbered as devices are ("mlx5_0", "eth1", "enp27s0f0np0", "nvme0n1").
 constexpr std::array<std::string_view, 27> kDevices = {

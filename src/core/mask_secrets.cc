@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 24> kSecretWords = {
     "CONNECTION_STRING", "SERIAL_NUMBER", "SECURITY_TOKEN", "AMZ_SIGNATURE"};
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_key_char(char c) {
@@ -130,7 +129,10 @@ std::size_t end_of_quoted(std::string_view line, std::size_t quote) {
       ++at;
       continue;
     }
-    if (line[at] == line[quote]) return is_escaped && line[at - 1] == '\\' ? at - 1 : at;
+    if (line[at] != line[quote]) continue;
+    const bool is_doubled = !is_escaped && at + 1 < line.size() && line[at + 1] == line[quote];
+    if (!is_doubled) return is_escaped && line[at - 1] == '\\' ? at - 1 : at;
+    ++at;  // 'it''s', as YAML and the shell have it
   }
   return line.size();
 }
@@ -204,6 +206,17 @@ void add_named_values(std::string_view line, std::vector<Span>& spans) {
   }
 }
 
+// "the password is not shown", "password is required": no value.
+bool is_said_of_passwords(std::string_view word) {
+  constexpr std::array<std::string_view, 26> kWords = {
+      "not",     "required", "wrong",   "incorrect", "invalid", "missing", "empty",
+      "set",     "unset",    "expired", "needed",    "hidden",  "too",     "no",
+      "in",      "the",      "a",       "stored",    "correct", "weak",    "disabled",
+      "unknown", "used",     "asked",   "ok",        "read"};
+  word = word.substr(0, word.find_first_of(".,;:)"));
+  return word.empty() || std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 // "the password is hunter2": a value, which "is not shown" is none; "password hunter2" of netrc.
 void add_said_passwords(std::string_view line, std::vector<Span>& spans) {
   const std::string upper = upper_of(line);
@@ -216,8 +229,7 @@ void add_said_passwords(std::string_view line, std::vector<Span>& spans) {
           line.substr(from, std::min(line.find_first_of(" \t", from), line.size()) - from);
       const bool is_netrc =
           begins_line(line, at) ? from + value.size() == line.size() : upper.find("LOGIN ") < at;
-      const bool has_digit = std::any_of(value.begin(), value.end(), is_digit);
-      if ((is_said && has_digit) || (!is_said && is_netrc && !value.empty()))
+      if ((is_said && !is_said_of_passwords(value)) || (!is_said && is_netrc && !value.empty()))
         spans.emplace_back(from, from + value.size());
     }
 }
@@ -307,18 +319,28 @@ void add_urls(std::string_view line, std::vector<Span>& spans) {
     }
 }
 
-// "curl -u bob:pw", "docker login -u bob -p pw".
+// "curl -u bob:pw", "docker login -u bob -p pw", "sshpass -p pw ssh x", "sshpass -ppw", "mysql
+// -ppw".
 void add_logins(std::string_view line, std::vector<Span>& spans) {
   const bool is_login = line.find(" login ") != line.npos;
   const bool is_curl = line.find("curl ") != line.npos;
+  const bool has_pass = is_login || line.find("sshpass ") != line.npos;
   for (const std::string_view option : {" -p ", " -u ", " --user "})
     for (std::size_t at = line.find(option); at != line.npos; at = line.find(option, at + 1)) {
       const std::size_t from = at + option.size();
-      const std::size_t to = std::min(line.find_first_of(" \t", from), line.size());
+      const bool is_quoted = from < line.size() && is_quote(line[from]);
+      const std::size_t to = is_quoted ? end_of_quoted(line, from)
+                                       : std::min(line.find_first_of(" \t", from), line.size());
       const std::size_t colon = line.find(':', from);
-      if (is_login && option == " -p ") spans.emplace_back(from, to);
+      if (has_pass && option == " -p ") spans.emplace_back(from + (is_quoted ? 1 : 0), to);
       if (is_curl && option != " -p " && colon < to) spans.emplace_back(colon + 1, to);
     }
+  for (const std::string_view command : {"sshpass ", "mysql ", "mysqldump "}) {
+    const std::size_t name = line.find(command);
+    const std::size_t at = name == line.npos ? name : line.find(" -p", name);
+    if (at == line.npos || at + 3 >= line.size() || is_blank(line[at + 3])) continue;
+    spans.emplace_back(at + 3, std::min(line.find_first_of(" \t", at + 3), line.size()));
+  }
 }
 
 // Spans that touch are one; from the last to the first, so that places stay right.
@@ -338,6 +360,15 @@ std::string without(std::string_view text, std::vector<Span> spans) {
   return out += text.substr(at);
 }
 
+// "OPENAI_KEY" is a secret, "SORT_KEY" a column.
+bool is_key_of_data(std::string_view upper) {
+  constexpr std::array<std::string_view, 10> kOfData = {
+      "SORT_KEY",  "CACHE_KEY", "PRIMARY_KEY", "FOREIGN_KEY", "PARTITION_KEY",
+      "GROUP_KEY", "DICT_KEY",  "BATCH_KEY",   "CONFIG_KEY",  "PUBLIC_KEY"};
+  return std::any_of(kOfData.begin(), kOfData.end(),
+                     [&](std::string_view name) { return upper.ends_with(name); });
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
@@ -347,6 +378,7 @@ bool is_secret_name(std::string_view name) {
   if (upper.ends_with("NAME") || upper.ends_with("REF"))
     return false;                             // "secretName", "secretKeyRef"
   if (upper.ends_with("TOKEN")) return true;  // "max_tokens" and "TOKENIZERS_PARALLELISM" are none
+  if (upper.ends_with("_KEY") && is_upper_case(name)) return !is_key_of_data(upper);
   return std::any_of(kSecretWords.begin(), kSecretWords.end(),
                      [&](std::string_view word) { return upper.find(word) != upper.npos; }) ||
          ends_on_short_word(name, upper);

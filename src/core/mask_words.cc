@@ -263,20 +263,33 @@ void add_account(std::string_view rest, std::vector<std::string>& users) {
 
 }  // namespace
 
-std::string serial_in_line(std::string_view line) {
+namespace {
+
+std::string serial_at(std::string_view line, std::size_t sign) {
   constexpr std::size_t kShortest = 8;
+  const std::size_t from = line.find_first_not_of(" \t\":=#", sign);
+  if (from == std::string_view::npos) return {};
+  const std::string_view serial = run_of(line.substr(from), is_name_char);
+  const bool has_digit = std::any_of(serial.begin(), serial.end(), is_digit);
+  return serial.size() >= kShortest && has_digit ? std::string(serial) : std::string();
+}
+
+}  // namespace
+
+std::string serial_in_line(std::string_view line) {
   const std::string upper = upper_of(line.substr(0, 4096));
+  // "S/N 1234", not "ranks/node"
+  for (std::size_t sn = upper.find("S/N"); sn != upper.npos; sn = upper.find("S/N", sn + 1))
+    if ((sn == 0 || !is_name_char(upper[sn - 1])) &&
+        (sn + 3 < upper.size() && !is_name_char(upper[sn + 3])))
+      return serial_at(line, sn + 3);
   const std::size_t at = upper.find("SERIAL");
   if (at == std::string::npos) return {};
   // "Serial Number: 1234", "Board Serial 1234"; not "serialized"
   const bool is_number = upper.substr(at).starts_with("SERIAL N");
   const std::size_t sign = is_number ? upper.find_first_of("=:", at) : at + 6;
   if (sign == std::string::npos || sign >= upper.size() || is_name_char(upper[sign])) return {};
-  const std::size_t from = line.find_first_not_of(" \t\":=", sign);
-  if (from == std::string_view::npos) return {};
-  const std::string_view serial = run_of(line.substr(from), is_name_char);
-  const bool has_digit = std::any_of(serial.begin(), serial.end(), is_digit);
-  return serial.size() >= kShortest && has_digit ? std::string(serial) : std::string();
+  return serial_at(line, sign);
 }
 
 std::vector<std::string> users_in_line(std::string_view line) {

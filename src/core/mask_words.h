@@ -24,6 +24,13 @@ std::vector<std::string> hosts_in_line(std::string_view line);
 // "Nov 30 12:00:01 node07 kernel: ...", "[node07] ORTE has lost ...", "STEP 7.0 ON node07
 // CANCELLED".
 std::vector<std::string> hosts_in_heads(std::string_view line);
+// "mpirun -H node07:8,node08:8", "failed to connect to [node07]:29500", "ssh node07", a line of
+// /etc/hosts.
+std::vector<std::string> hosts_in_commands(std::string_view line);
+// Node descriptions of a fabric ("node07 mlx5_0"), servers of mounts, "SysName: leaf-1".
+std::vector<std::string> hosts_in_places(std::string_view line);
+// Is the word a NUMA node of one machine ("NUMA node10 CPU(s):"), whatever hosts are called?
+bool is_numa_node(std::string_view line, std::size_t at, std::size_t length);
 // "gpu-a06" -> "gpu-a##": another name of this shape is a host too. Empty for a name that says too
 // little ("gpu0", "rank12", "node0").
 std::string shape_of_host(std::string_view name);

@@ -59,13 +59,26 @@ TEST(MaskSecrets, ValueInTheNextLines) {
 
 // A value ends at its quote, not at a blank or a comma in it.
 TEST(MaskSecrets, QuotedValues) {
-  for (const char* text :
-       {"--password 'hush hush, hush'", "--password=\"hush hush\"", "DB_PASSWORD='hush; hush'",
-        "\"password\": \"hush, hush\"", "password: 'hush \"hush\" hush'", "password = hush hush",
-        "token: hush hush", "\"password\": \"hush \\\" hush\"",
-        "{\\\"password\\\": \\\"hush hush\\\"}", "os.environ[\"HF_TOKEN\"] = \"hush hush\"",
-        "('HF_TOKEN', 'hush hush')", "PASSWORD=hush\"hush hush\" x", "--token \"hush hush",
-        "[\"--token\", \"hush hush\"]"})
+  for (const char* text : {"--password 'hush hush, hush'",
+                           "--password=\"hush hush\"",
+                           "DB_PASSWORD='hush; hush'",
+                           "\"password\": \"hush, hush\"",
+                           "password: 'hush \"hush\" hush'",
+                           "password = hush hush",
+                           "token: hush hush",
+                           "\"password\": \"hush \\\" hush\"",
+                           "{\\\"password\\\": \\\"hush hush\\\"}",
+                           "os.environ[\"HF_TOKEN\"] = \"hush hush\"",
+                           "('HF_TOKEN', 'hush hush')",
+                           "PASSWORD=hush\"hush hush\" x",
+                           "--token \"hush hush",
+                           "[\"--token\", \"hush hush\"]",
+                           "passwd: 'it''s hush'",
+                           "PASSWORD=\"a\"\"hush\"",
+                           "{\"token\": \"x\\\"y hush\", \"k\": 1}",
+                           "A_TOKEN='tok with blanks hush'",
+                           "api_key = f\"hush\"",
+                           "AccountKey=hushHH==;EndpointSuffix=core.windows.net"})
     expect_gone(text);
   Masker masker;
   EXPECT_EQ(masker.masked_text("run --password 'hush 7' --nodes 2"),
@@ -103,7 +116,16 @@ TEST(MaskSecrets, NamesOfSecrets) {
                            "curl -u bob:hush https://x.example",
                            "docker login -u bob -p hush",
                            "clientSecret: hush",
-                           "ENCRYPTION_KEY=hush"})
+                           "ENCRYPTION_KEY=hush",
+                           "OPENAI_KEY=hush",
+                           "export ANTHROPIC_KEY='hush'",
+                           "sshpass -p hush ssh node03",
+                           "sshpass -p 'hush hush' ssh node03",
+                           "sshpass -phush ssh node03",
+                           "mysql -u bob -phush db",
+                           "curl --user bob:hush https://x",
+                           "the password is hush",
+                           "password is hush7"})
     expect_gone(text);
   Masker masker;
   for (const std::string key : {"0123456789abcdef0123456789abcdef01234567"})
@@ -127,6 +149,11 @@ TEST(MaskSecrets, WhatIsNone) {
                                  "monkey: 3",
                                  "the password is not shown",
                                  "password for the job:",
+                                 "password is required",
+                                 "the password is wrong.",
+                                 "CACHE_KEY=a1",
+                                 "SORT_KEY: rank",
+                                 "mkdir -p out",
                                  "std::token::next(3)",
                                  "pattern=ring",
                                  "author: x",
