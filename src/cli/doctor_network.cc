@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "diagnose/host_state.h"
 #include "diagnose/job_machines.h"
@@ -61,13 +62,49 @@ bool is_of_stranger(const topology::PortChange& port,
          });
 }
 
-// The ports of the machine of this name, or of the only one.
-std::vector<topology::RdmaPortFacts> known_ports(
-    const std::string& host, const std::vector<diagnose::JobMachine>& machines) {
-  for (const diagnose::JobMachine& machine : machines)
-    if (machine.name == host || (machines.size() == 1 && (host.empty() || !machine.is_host)))
-      return machine.survey.facts.rdma_ports;
-  return {};
+using Ports = std::vector<topology::RdmaPortFacts>;
+
+bool is_same_port(const topology::RdmaPortFacts& a, const topology::RdmaPortFacts& b) {
+  return a.device == b.device && a.port == b.port;
+}
+
+// A folder each for before and after: `rdma link` says in both which interface is of which device,
+// and may say two states or rates, of which neither is taken. Nothing where they show two machines.
+std::optional<Ports> agreed_ports(const std::vector<const Ports*>& readings) {
+  Ports agreed;
+  for (const Ports* ports : readings)
+    for (const topology::RdmaPortFacts& port : *ports) {
+      const auto known = std::find_if(agreed.begin(), agreed.end(), [&](const auto& other) {
+        return is_same_port(other, port) ||
+               (!port.interface.empty() && port.interface == other.interface);
+      });
+      if (known == agreed.end()) {
+        agreed.push_back(port);
+        continue;
+      }
+      const auto differ = [](const std::string& a, const std::string& b) {
+        return !a.empty() && !b.empty() && a != b;
+      };
+      if (!is_same_port(*known, port) || differ(known->interface, port.interface) ||
+          differ(known->guid, port.guid))
+        return std::nullopt;
+      if (known->interface.empty()) known->interface = port.interface;
+      if (known->rate != port.rate) known->rate.reset();
+      if (known->state != port.state) known->state.clear();
+    }
+  return agreed;
+}
+
+// The ports of the machine of this name; of no name, those that all machines without one agree on.
+Ports known_ports(const std::string& host, const std::vector<diagnose::JobMachine>& machines) {
+  std::vector<const Ports*> nameless;
+  for (const diagnose::JobMachine& machine : machines) {
+    if (machine.name == host) return machine.survey.facts.rdma_ports;
+    if (!machine.is_host && (host.empty() || machines.size() == 1))
+      nameless.push_back(&machine.survey.facts.rdma_ports);
+  }
+  if (machines.size() == 1 && host.empty()) return machines.front().survey.facts.rdma_ports;
+  return agreed_ports(nameless).value_or(Ports());
 }
 
 NetSnapshot ports_of_host(const NetSnapshot& all, const std::string& host) {

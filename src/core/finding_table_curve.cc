@@ -135,10 +135,12 @@ constexpr std::array kFindings = {
         "either the node (NIC, cable, slot, settings) or the path between the two",
         "run the pair that the finding names: slow again means the node, fast means the "
         "path"},
-    FindingEntry{"curve.node-slow", kWarning, Layer::kRdma,
-                 "most pairs of one node are slow and the others are not: it is this node",
-                 "the node's NIC, cable, PCIe slot, or its settings",
-                 "take the node out; `comm-probe topo check` and `ibstat` there"},
+    FindingEntry{
+        "curve.node-slow", kWarning, Layer::kRdma,
+        "most pairs of one node are slow and the others are not: it is this node",
+        "the node's NIC, cable, PCIe slot, or its settings; where it is the only node behind its "
+        "switch, the uplink of that",
+        "take the node out; `comm-probe topo check` and `ibstat` there"},
     FindingEntry{"curve.node-slow-inside", kWarning, Layer::kHardware,
                  "one node is slower than the others at a test that stays inside the node",
                  "a GPU, NVLink or PCIe slot of this node, throttling, another job on it, or other "

@@ -77,6 +77,10 @@ constexpr std::array kCaveats = {
                 "nothing to do, unless one of them should be one: the list says what was expected"},
     CaveatEntry{"job.several-runs", "the pile holds logs or dumps of more than one run of a job",
                 "give the files of one run; where one file holds two runs, cut it between them"},
+    CaveatEntry{"job.nothing-checked",
+                "none of the questions that are asked of a job could be answered by what is in the "
+                "pile",
+                "`comm-probe doctor --why` lists the questions and, of each, what would answer it"},
     CaveatEntry{"job.network-unknown",
                 "NCCL goes over TCP between the hosts, and no artifact says whether they have a "
                 "faster network",

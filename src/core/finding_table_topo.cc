@@ -51,6 +51,14 @@ constexpr std::array kFindings = {
         "Nothing is broken. NCCL copies through host memory there; NCCL_NET_GDR_LEVEL=PHB "
         "allows GPUDirect RDMA through the CPU, which is faster on some CPUs and slower on "
         "others: measure both. Or move the NIC under the switch of the GPUs."},
+    FindingEntry{
+        "topo.nic-missing", Severity::kWarning, Layer::kHardware,
+        "A place of the machine (a switch, a socket) has fewer NICs than the others, which "
+        "have one for each of their GPUs.",
+        "A NIC that is not found any more (power, slot, firmware, taken out), one that a "
+        "container or a virtual machine was not given, or a machine that is built so.",
+        "Look for the card in `lspci` and for its loss in `dmesg`; compare with a node of "
+        "the same kind."},
     FindingEntry{"topo.nic-misplaced", Severity::kWarning, Layer::kTopology,
                  "There are near NICs enough for all GPUs, but some GPUs have none near.",
                  "A NIC is in the wrong slot, or a topology file places NICs or GPUs under the "
@@ -87,9 +95,14 @@ constexpr std::array kFindings = {
         "pace of this one."},
     FindingEntry{
         "topo.slot-differs", Severity::kWarning, Layer::kHardware,
-        "A GPU has another PCIe link than most GPUs of the machine.",
-        "The card is not seated well, the slot has fewer lanes, or the firmware splits it.",
-        "`lspci -vv` shows LnkCap and LnkSta; reseat the card, check bifurcation."},
+        "A GPU, or the uplink of a PCIe switch, has a slower PCIe link than most of its kind in "
+        "the "
+        "machine.",
+        "A card that is not seated well, a slot with fewer lanes, firmware that splits it; of an "
+        "uplink a link of the board or a cable that trained down.",
+        "`lspci -vv` shows LnkCap and LnkSta; reseat a card, check bifurcation; of an uplink "
+        "compare "
+        "with a node of the same kind, then have the board or its cables checked."},
     FindingEntry{
         "topo.diff-missing", Severity::kWarning, Layer::kHardware,
         "A machine lacks a GPU, NIC or CPU that the others have.",

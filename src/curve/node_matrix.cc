@@ -47,7 +47,21 @@ Cells cells_of(std::string_view line) {
   return cells;
 }
 
+// "10.0.0.7", as hostfiles give them.
+bool is_address(std::string_view word) {
+  std::size_t parts = 0;
+  while (true) {
+    const std::size_t end = std::min(word.find('.'), word.size());
+    const auto number = parse_decimal(word.substr(0, end));
+    if (end == 0 || end > 3 || !number || *number < 0 || *number > 255) return false;
+    ++parts;
+    if (end == word.size()) return parts == 4;
+    word.remove_prefix(end + 1);
+  }
+}
+
 bool is_name(std::string_view word) {
+  if (is_address(word)) return true;
   const bool has_letter = std::any_of(word.begin(), word.end(), is_letter);
   return has_letter && word.size() <= 64 && word.find_first_of("()[]/=:") == std::string_view::npos;
 }
@@ -231,7 +245,7 @@ void MatrixOfNodes::add(const Cells& row, std::uint64_t line) {
     pair.node_b = to;
     pair.is_directed = true;
     pair.line = line;
-    if (figure && *figure >= 0 && *figure <= 1e9)
+    if (figure && *figure > 0 && *figure <= 1e9)  // no run ends with nothing moved
       pair.avg_busbw = core::Bandwidth::from_bytes_per_second(*figure * unit_.value_or(1e9));
     (i - 1 > own ? is_above_ : is_below_) = true;
     reading_.pairs.push_back(std::move(pair));

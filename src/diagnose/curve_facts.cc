@@ -41,11 +41,12 @@ bool has_wrong_results(const curve::Curve& curve) {
 }
 
 // A bus id of zeros is what virtual machines show for every GPU. Processes that each print a table
-// of their own (misrun) are not ranks of one run.
+// of their own (misrun) are not ranks of one run. Instances of one GPU (MIG) run side by side.
 const curve::Device* shared_gpu(const curve::Curve& curve) {
   if (!curve.misrun.empty()) return nullptr;
   std::map<std::tuple<std::string_view, int, std::string_view>, int> rank_of;
   for (const curve::Device& device : curve.devices) {
+    if (device.name.find(" MIG ") != device.name.npos) continue;
     const std::string_view id = device.bus_id;
     const std::size_t digits = id.starts_with("0x") ? 2 : 0;
     if (id.find_first_of("123456789abcdefABCDEF", digits) == id.npos) continue;

@@ -10,6 +10,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/fleet_levels.h"
 #include "diagnose/link_tests.h"
 #include "diagnose/outliers.h"
 #include "diagnose/pair_graph.h"
@@ -24,46 +25,11 @@ using core::Finding;
 using core::make_finding;
 
 // name, value, applies when, source
-constexpr double kSlowShare = 0.85;  // of the median of the group; c72/c73 of the field curves
-constexpr double kNodeShare = 0.5;   // of the partners of a node, where at least three are slow
+constexpr double kNodeShare = 0.5;  // of the partners of a node, where at least three are slow
 constexpr std::size_t kNodePairs = 3;
 constexpr double kNearlyAll = 0.8;  // of the partners: then those that are fast are the odd ones
 constexpr double kSlowNode = 0.9;   // of the median of single nodes; NVSwitch boxes agree to 2 %
 constexpr std::size_t kLeastNodes = 4;  // a median of fewer says nothing
-constexpr std::size_t kMostEvidence = 12;
-constexpr std::size_t kMostNamed = 24;  // in a sentence
-
-std::string pair_name(const PairResult& pair) {
-  return pair.node_a + (pair.is_directed ? "->" : "-") + pair.node_b;
-}
-
-std::string list_text(const std::vector<std::string>& names) {
-  if (names.size() <= kMostNamed) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kMostNamed, ", "),
-                     names.size() - kMostNamed);
-}
-
-core::Evidence evidence_of(const PairEdge& edge, const PairGraph& graph) {
-  return {edge.result->file, edge.result->line,
-          fmt::format("{}: {}, {} of the median {}", pair_name(*edge.result),
-                      core::format_bandwidth(Bandwidth::from_GBps(edge.GBps)),
-                      core::format_percent(edge.GBps / graph.typical.median, 2),
-                      core::format_bandwidth(Bandwidth::from_GBps(graph.typical.median)))};
-}
-
-void add_figures(Finding& finding, const PairGraph& graph, const std::vector<PairEdge>& slow) {
-  std::vector<double> rates;
-  for (const PairEdge& edge : slow) {
-    rates.push_back(edge.GBps);
-    if (finding.evidence.size() < kMostEvidence)
-      finding.evidence.push_back(evidence_of(edge, graph));
-  }
-  finding.expected =
-      figure(Bandwidth::from_GBps(graph.typical.median * kSlowShare), core::Basis::kRead,
-             fmt::format("at least; 85 % of the median of {} pairs", graph.edges.size()));
-  finding.observed = figure(Bandwidth::from_GBps(typical_of(rates).median), core::Basis::kRead,
-                            "median of the slow pairs");
-}
 
 // Slow with more than half of many partners, and fast with two or more.
 bool is_half_slow(const NodePartners& partners) {
@@ -85,27 +51,6 @@ bool is_the_node(const PairGraph& graph, const NodePartners& partners) {
   });
 }
 
-// What single-node results say about this node.
-enum class Alone { kNotMeasured, kAsOthers, kSlow };
-using AloneByNode = std::map<std::string, Alone>;
-
-std::string alone_text(Alone alone) {
-  switch (alone) {
-    case Alone::kNotMeasured:
-      return "";
-    case Alone::kAsOthers:
-      return "; alone it is as fast as the others, so look at its NICs, cables and ports";
-    case Alone::kSlow:
-      return "; it is slow alone too, so look inside it: GPUs, NVLink, PCIe";
-  }
-  return "";
-}
-
-Alone alone_of(const AloneByNode& alone, const std::string& node) {
-  const auto found = alone.find(node);
-  return found == alone.end() ? Alone::kNotMeasured : found->second;
-}
-
 std::vector<PairEdge> edges_of(const PairGraph& graph, const std::string& node,
                                const std::vector<std::string>& partners) {
   std::vector<PairEdge> edges;
@@ -115,7 +60,14 @@ std::vector<PairEdge> edges_of(const PairGraph& graph, const std::string& node,
 }
 
 std::vector<std::string> next_on(const std::string& node) {
-  return {"on " + node + ": ibstat, ethtool -S, comm-probe topo check"};
+  return {"on " + node + ": ibstat, ethtool -S, comm-probe topo check",
+          node + " with a node on its own switch: slow again means the node"};
+}
+
+// A node that is fast with nobody, and the only one behind its switch, give the same figures.
+std::string uplink_text(const NodePartners& partners) {
+  return partners.fast.empty() ? "; where it is the only one behind its switch, the uplink fits too"
+                               : "";
 }
 
 void say_node(const PairGraph& graph, const std::string& node, Alone alone, Judgement& out) {
@@ -123,8 +75,9 @@ void say_node(const PairGraph& graph, const std::string& node, Alone alone, Judg
   Finding finding = make_finding(
       "curve.node-slow",
       fmt::format("{}: {} of {} pairs of {} are below 85 % of the median of all pairs: look at "
-                  "this node and its own links before any path{}",
-                  graph.group, partners.slow.size(), partners.all(), node, alone_text(alone)));
+                  "this node and its own links first{}{}",
+                  graph.group, partners.slow.size(), partners.all(), node, alone_text(alone),
+                  uplink_text(partners)));
   finding.confidence =
       partners.slow.size() >= kNodePairs ? core::Confidence::kLikely : core::Confidence::kPossible;
   add_figures(finding, graph, edges_of(graph, node, partners.slow));
@@ -137,11 +90,11 @@ void say_slow_node(const PairGraph& graph, const SlowNode& slow, Alone alone, Ju
   const NodePartners& partners = graph.nodes.at(slow.name);
   Finding finding = make_finding(
       "curve.node-slow",
-      fmt::format("{}: {} reaches {} of what {} other nodes reach with the same partners, and no "
-                  "more than they do with any of them: look at this node and its own links before "
-                  "any path{}",
-                  graph.group, slow.name, core::format_percent(slow.share, 2), slow.mates,
-                  alone_text(alone)));
+      fmt::format(
+          "{}: {} reaches {} of what {} other nodes reach with the same partners, and no "
+          "more than they do with any of them: look at this node and its own links first{}{}",
+          graph.group, slow.name, core::format_percent(slow.share, 2), slow.mates,
+          alone_text(alone), uplink_text(partners)));
   finding.confidence =
       partners.all() >= kNodePairs ? core::Confidence::kLikely : core::Confidence::kPossible;
   std::vector<PairEdge> own = edges_of(graph, slow.name, partners.slow);
@@ -246,67 +199,6 @@ void say_open(const PairGraph& graph, const PairEdge& edge, Judgement& out) {
   out.findings.push_back(std::move(finding));
 }
 
-std::string and_list(const std::set<std::string>& nodes) {
-  return list_text({nodes.begin(), nodes.end()});
-}
-
-// What single-node results say of nodes that are slow in pairs.
-std::string alone_text(const AloneByNode& alone, const std::set<std::string>& nodes) {
-  const auto count = [&](Alone what) {
-    return static_cast<std::size_t>(
-        std::count_if(nodes.begin(), nodes.end(),
-                      [&](const std::string& node) { return alone_of(alone, node) == what; }));
-  };
-  if (count(Alone::kSlow) == nodes.size()) return "; alone they are slow too";
-  if (count(Alone::kAsOthers) == nodes.size()) return "; alone they are as fast as the others";
-  return "";
-}
-
-// Most pairs are slow, so that the median is; what is left to explain it is said, and what would
-// tell the explanations apart.
-void say_levels(const PairGraph& graph, const AloneByNode& alone,
-                const std::optional<PairLevels>& levels, Judgement& out) {
-  if (!levels) return;
-  const std::string two = fmt::format(
-      "{}: {} of {} pairs reach {}, the other{} {}", graph.group, levels->slow.size(),
-      graph.edges.size(), core::format_bandwidth(Bandwidth::from_GBps(levels->low_GBps)),
-      levels->fast.size() == 1 ? "" : "s",
-      core::format_bandwidth(Bandwidth::from_GBps(levels->high_GBps)));
-  Finding finding = make_finding("curve.pair-or-node", two);
-  if (!levels->groups.empty()) {
-    finding.severity = core::Severity::kInfo;
-    finding.summary += fmt::format(
-        "; pairs are fast inside of {} groups of nodes ({} | {}{}) and slow between them: the "
-        "paths between the groups are narrower, as built or by a fault",
-        levels->groups.size(), and_list(levels->groups[0]), and_list(levels->groups[1]),
-        levels->groups.size() > 2 ? " | ..." : "");
-    finding.next = {"the uplinks between these groups: their number, rate and counters",
-                    "one pair between the groups alone, with nothing else on the network"};
-  } else if (!levels->nodes.empty()) {
-    const bool is_one = levels->nodes.size() == 1;
-    const std::string& first = *levels->nodes.begin();
-    finding.summary += fmt::format(
-        "; every slow pair has {} in it and no fast one has: {}, or {} to the others, fit both{}",
-        (is_one ? "" : "one of ") + and_list(levels->nodes), is_one ? "this node" : "these nodes",
-        is_one ? "its paths" : "their paths", alone_text(alone, levels->nodes));
-    finding.next = {
-        fmt::format("{} with a node on its own switch: fast means the path, slow means {}", first,
-                    first),
-        fmt::format("on {}: all_reduce_perf inside of the node, ibstat, comm-probe topo check",
-                    first)};
-  } else {
-    finding.summary += "; no node and no group of nodes accounts for it: single paths, or load";
-    finding.next = {"run the slow pairs again, one at a time"};
-  }
-  finding.confidence = core::Confidence::kPossible;
-  PairGraph against_fast = graph;
-  against_fast.typical.median = levels->high_GBps;
-  add_figures(finding, against_fast, levels->slow);
-  finding.expected = figure(Bandwidth::from_GBps(levels->high_GBps), core::Basis::kRead,
-                            "median of the fast pairs");
-  out.findings.push_back(std::move(finding));
-}
-
 // Pairs whose two directions differ. Where one node receives (or sends) in all of them, that is
 // where to look.
 void say_directions(const PairGraph& graph, Judgement& out) {
@@ -351,17 +243,26 @@ void say_directions(const PairGraph& graph, Judgement& out) {
   out.findings.push_back(std::move(finding));
 }
 
+void say_levels_if_any(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
+  if (const auto levels = levels_of(graph)) say_levels(graph, alone, *levels, out);
+}
+
 void judge_rest(const PairGraph& graph, const AloneByNode& alone, Judgement& out) {
   if (std::none_of(graph.edges.begin(), graph.edges.end(),
                    [](const auto& edge) { return edge.second.is_slow; }))
-    return say_levels(graph, alone, levels_of(graph), out);
+    return say_levels_if_any(graph, alone, out);
   std::set<std::string> nodes, apart;
   for (const auto& [node, partners] : graph.nodes)
     if (is_the_node(graph, partners)) nodes.insert(node);
   if (const auto levels = apart_of(graph, nodes)) {
-    say_levels(graph, alone, levels, out);
+    say_levels(graph, alone, *levels, out);
     for (std::size_t i = 0; i + 1 < levels->groups.size(); ++i)
       apart.insert(levels->groups[i].begin(), levels->groups[i].end());
+  } else {
+    for (const std::set<std::string>& group : slow_groups_of(graph, nodes)) {
+      say_slow_group(graph, group, out);
+      apart.insert(group.begin(), group.end());
+    }
   }
   for (const std::string& node : nodes) {
     if (apart.contains(node)) continue;
@@ -426,9 +327,11 @@ void judge_graph(const PairGraph& graph, const AloneByNode& alone, Judgement& ou
 
 void say_failed(const std::vector<PairGraph>& graphs, Judgement& out) {
   std::vector<std::string> names;
+  std::set<std::pair<std::string, std::string>> pairs;  // both directions are one
   Finding finding = make_finding("curve.pair-failed", "");
   for (const PairGraph& graph : graphs)
     for (const PairResult* pair : graph.failed) {
+      pairs.insert(std::minmax(pair->node_a, pair->node_b));
       names.push_back(pair_name(*pair));
       if (finding.evidence.size() < kMostEvidence)
         finding.evidence.push_back(
@@ -437,8 +340,8 @@ void say_failed(const std::vector<PairGraph>& graphs, Judgement& out) {
     }
   if (names.empty()) return;
   finding.summary =
-      fmt::format("{} pair{} of nodes ha{} no result: {}", names.size(),
-                  names.size() == 1 ? "" : "s", names.size() == 1 ? "s" : "ve", list_text(names));
+      fmt::format("{} pair{} of nodes ha{} no result: {}", pairs.size(),
+                  pairs.size() == 1 ? "" : "s", pairs.size() == 1 ? "s" : "ve", list_text(names));
   finding.confidence = core::Confidence::kCertain;
   finding.next = {"run these pairs again with NCCL_DEBUG=INFO"};
   out.findings.push_back(std::move(finding));

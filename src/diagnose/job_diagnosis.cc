@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/finding_table.h"
 #include "diagnose/job_fit.h"
 #include "diagnose/job_gdr.h"
 #include "diagnose/job_ways.h"
@@ -291,7 +292,20 @@ const char* symptom_of(const JobFacts& facts, const JobDiagnosis& diagnosis) {
                       facts.hang->verdict.kind != HangKind::kSlow) ||
                      any(diagnosis.findings, "hang.*");
   const JobTree leading = diagnosis.trees.front();
+  // of a run that gave no figure nothing is known to be slow
+  if (!diagnosis.findings.empty() && diagnosis.findings.front().id == "curve.pair-failed")
+    return "failed";
   return leading == JobTree::kStuck && !hangs ? "failed" : job_tree_name(leading);
+}
+
+// Neither found nor fine: nothing that is there bears on any question.
+bool nothing_checked(const JobDiagnosis& diagnosis) {
+  if (std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(), is_weighty)) return false;
+  return std::all_of(diagnosis.paths.begin(), diagnosis.paths.end(), [](const auto& path) {
+    return std::all_of(path.begin(), path.end(), [](const JobVisit& visit) {
+      return visit.outcome == JobVisit::Outcome::kNotThere;
+    });
+  });
 }
 
 std::string verdict_of(const JobFacts& facts, const JobDiagnosis& diagnosis) {
@@ -321,6 +335,12 @@ JobDiagnosis diagnose_job(const JobFacts& facts, std::vector<Finding> found) {
   diagnosis.findings = ranked(weigh(facts, std::move(found), diagnosis.trees.front()));
   for (const JobTree tree : diagnosis.trees)
     diagnosis.paths.push_back(walk(tree, facts, diagnosis.findings));
+  if (nothing_checked(diagnosis))
+    diagnosis.caveats.push_back(
+        core::make_caveat("job.nothing-checked", "an answer to any question that is asked of a job",
+                          "that nothing wrong was found says nothing here: `--why` lists the "
+                          "questions and what would "
+                          "answer them"));
   diagnosis.verdict = verdict_of(facts, diagnosis);
   return diagnosis;
 }

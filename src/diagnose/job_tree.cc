@@ -246,8 +246,8 @@ constexpr const char* kPairs =
 constexpr const char* kLink = "nvbandwidth; ib_write_bw -d mlx5_0 --use_cuda=0 --report_gbits";
 
 const std::vector<std::string_view> kMachineIds = {
-    "topo.nvlink-*",     "topo.fabric-*",      "topo.link-degraded",  "topo.nic-wider-than-slot",
-    "topo.slot-differs", "topo.nic-misplaced", "topo.gpu-without-nic"};
+    "topo.nvlink-*",     "topo.fabric-*",      "topo.link-degraded", "topo.nic-wider-than-slot",
+    "topo.slot-differs", "topo.nic-misplaced", "topo.nic-missing",   "topo.gpu-without-nic"};
 const std::vector<std::string_view> kDirectIds = {
     "topo.acs-*",          "topo.iommu-*", "topo.gdr-*",      "topo.gpu-nic-far",
     "topo.nic-other-numa", "topo.vm-*",    "topo.memlock-low"};
@@ -378,8 +378,8 @@ const std::vector<JobQuestion> kQuestions = {
      {"topo.cpu-*", "topo.shm-*", "topo.memlock-low", "link.cpu-quota"},
      has_host,
      kTopology},
-    {JobTree::kSlow, "ports", "are ports up, at their rate, and on the right GID", kPortStateIds,
-     has_ports_and_gids, kGids},
+    {JobTree::kSlow, "ports", "are ports up, as fast as those of their kind, and on the right GID",
+     kPortStateIds, has_ports_and_gids, kGids},
     {JobTree::kSlow,
      "counters",
      "do counters of the network rise",

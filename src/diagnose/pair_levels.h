@@ -4,7 +4,9 @@
 //   nodes  every slow pair has one of some nodes in it and no fast pair has: these nodes, or their
 //          paths to the others; single-node results and a pair inside of one switch tell them apart
 //   groups pairs are fast inside of groups of nodes and slow between them: the paths between the
-//          groups (narrower uplinks, which may be how the fabric was built)
+//          groups (narrower uplinks, which may be how the fabric was built); a node or two that are
+//          fast with nobody beside such groups are slow themselves, or groups of their own
+//   hub    every fast pair has one node in it: the others are alike, and it is the odd one
 //
 // Two speeds are those with a gap of a quarter between them that is three times as wide as what
 // figures of one speed differ by: noise makes no levels.
@@ -31,6 +33,8 @@ struct PairLevels {
   // Nodes that are fast with each other, where all pairs between them are slow; of two nodes or
   // more each, else empty.
   std::vector<std::set<std::string>> groups = {};
+  std::set<std::string> lone = {};  // fast with nobody, beside groups
+  std::string hub = {};             // in every fast pair; empty where there is none
 };
 // Nothing where the pairs are of one speed, or of several.
 std::optional<PairLevels> levels_of(const PairGraph& graph);
@@ -39,5 +43,12 @@ std::optional<PairLevels> levels_of(const PairGraph& graph);
 // with nobody else are a group of their own, and the paths to it are what is slow. `groups` are
 // these and, last, the rest; `slow` the pairs of theirs. Nothing where no such group is among them.
 std::optional<PairLevels> apart_of(const PairGraph& graph, const std::set<std::string>& suspects);
+
+// Of such nodes, groups that are all slow with the rest and clearly faster with each other, though
+// not as fast as the rest are among themselves: what the members share (their switch) fits.
+//
+//   nine nodes 380 among themselves, three more 190 with them and 228 with each other -> the three
+std::vector<std::set<std::string>> slow_groups_of(const PairGraph& graph,
+                                                  const std::set<std::string>& suspects);
 
 }  // namespace comm_probe::diagnose

@@ -24,6 +24,7 @@ constexpr Rule kRules[] = {
     {"every GPU reaches a NIC", nic_reached},
     {"a NIC without a CPU in between (PXB or nearer)", nic_near},
     {"a NIC of its own for every GPU", nic_shared},
+    {"as many NICs in every place as in the others", nics_complete},
     {"NIC ports fit their slots", nic_fits_slot},
     {"NIC ports run at the rate of the others", ports_alike},
     {"NICs can do GPUDirect RDMA as the others can", gdr_alike},

@@ -302,9 +302,9 @@ RuleAnswer nvlinks_active(const Survey& survey) {
         core::make_finding("topo.nvlink-inactive",
                            fmt::format("{} of {} NVLinks of GPU{} are inactive", links.size(),
                                        links.size() + static_cast<std::size_t>(active[gpu]), gpu));
-    finding.expected = Figure{0, "links", Basis::kRead, "all links of this GPU"};
-    finding.observed =
-        Figure{static_cast<double>(links.size()), "links", Basis::kRead, links[0]->from.source};
+    finding.expected = Figure{0, "inactive links", Basis::kRead, "all links of this GPU"};
+    finding.observed = Figure{static_cast<double>(links.size()), "inactive links", Basis::kRead,
+                              links[0]->from.source};
     for (const topology::NvlinkState* link : links)
       if (finding.evidence.size() < 8) finding.evidence.push_back(link->from);
     finding.confidence = Confidence::kCertain;

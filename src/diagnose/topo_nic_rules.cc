@@ -192,6 +192,8 @@ RuleAnswer nic_near(const Survey& survey) {
                                                   survey.device(nic).name, road->printed))};
   finding.confidence = Confidence::kCertain;
   finding.next = {"comm-probe explain PXB", "lspci -tv"};
+  if (is_lone)
+    finding.next.push_back("dmesg | grep -i -e mlx5 -e pcieport -e aer (a card that is gone)");
   RuleAnswer answer{.findings = {std::move(finding)}};
   if (is_misplaced)
     for (const int gpu : far) answer.blamed.push_back({gpu, Blame::Part::kDevice});

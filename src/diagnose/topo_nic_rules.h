@@ -13,6 +13,8 @@ namespace comm_probe::diagnose {
 RuleAnswer nic_reached(const topology::Survey& survey);
 RuleAnswer nic_near(const topology::Survey& survey);
 RuleAnswer nic_shared(const topology::Survey& survey);
+// A place with fewer NICs than the others, which have one for each of their GPUs.
+RuleAnswer nics_complete(const topology::Survey& survey);
 RuleAnswer nic_fits_slot(const topology::Survey& survey);
 
 // What the source shows of the port itself; null without.

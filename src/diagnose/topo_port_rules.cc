@@ -9,6 +9,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/topo_neighbourhoods.h"
 #include "diagnose/topo_nic_rules.h"
 
 namespace comm_probe::diagnose {
@@ -27,24 +28,6 @@ using Kind = SurveyDevice::Kind;
 namespace {
 
 constexpr std::size_t kLeastMajority = 4;  // three quarters of fewer are no majority
-
-// Every NIC beside GPUs with those GPUs.
-using Beside = std::map<int, std::vector<int>>;
-
-// Where no NIC is at PXB or nearer: those nearest to each GPU, on its own socket.
-Beside nics_near_gpus(const Survey& survey) {
-  Beside beside = nics_beside_gpus(survey);
-  if (!beside.empty()) return beside;
-  const std::vector<int> nics = usable_nics(survey);
-  for (const int gpu : survey.of(Kind::kGpu)) {
-    const PathType type = nearest_path(survey, gpu, nics);
-    if (type >= PathType::kSys) continue;
-    for (const int nic : nics)
-      if (const Road* road = survey.road(gpu, nic); road != nullptr && road->type == type)
-        beside[nic].push_back(gpu);
-  }
-  return beside;
-}
 
 // The reading of the port itself before what a topology file says.
 std::optional<Bandwidth> rate_of(const Survey& survey, int nic) {
@@ -112,36 +95,6 @@ long most_common_rate(const Group& group) {
   return std::max_element(counts.begin(), counts.end(),
                           [](const auto& a, const auto& b) { return a.second <= b.second; })
       ->first;
-}
-
-// GPUs and the NICs beside them that share at least one of either.
-struct Neighbourhood {
-  std::set<int> gpus = {};
-  std::set<int> nics = {};
-
-  bool meets(const std::vector<int>& others) const {
-    return std::any_of(others.begin(), others.end(), [&](int gpu) { return gpus.contains(gpu); });
-  }
-  double ratio(const std::set<int>& good) const {  // good NICs for each GPU
-    const auto count =
-        std::count_if(nics.begin(), nics.end(), [&](int nic) { return good.contains(nic); });
-    return static_cast<double>(count) / static_cast<double>(gpus.size());
-  }
-};
-
-std::vector<Neighbourhood> neighbourhoods_of(const Beside& beside) {
-  std::vector<Neighbourhood> all;
-  for (const auto& [nic, gpus] : beside) {
-    Neighbourhood joined{.gpus = {gpus.begin(), gpus.end()}, .nics = {nic}};
-    std::erase_if(all, [&](const Neighbourhood& other) {
-      if (!other.meets(gpus)) return false;
-      joined.gpus.insert(other.gpus.begin(), other.gpus.end());
-      joined.nics.insert(other.nics.begin(), other.nics.end());
-      return true;
-    });
-    all.push_back(std::move(joined));
-  }
-  return all;
 }
 
 // The GPUs around this NIC have fewer good ones than GPUs elsewhere; with nothing elsewhere, fewer
@@ -322,7 +275,7 @@ Finding without_gdr(const Survey& survey, const std::vector<int>& nics, std::siz
         evidence_of(survey, nic, fmt::format("{}: gdr=\"0\"", survey.device(nic).name)));
   finding.confidence = Confidence::kLikely;
   finding.next = {
-      "lsmod | grep -e nvidia_peermem -e mlx5_ib",
+      "lsmod | grep -e nvidia_peermem -e mlx5_ib; ethtool -i of the interface (firmware)",
       "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: \"GPU Direct RDMA Disabled for HCA\"",
       "ibv_devinfo -d " + survey.device(nics.front()).name};
   return finding;

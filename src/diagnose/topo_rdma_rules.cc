@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -70,6 +72,23 @@ std::vector<std::string> names_beside_gpus(const Survey& survey) {
   return names;
 }
 
+// A hole in a full set: of eight or more ports of one model, in a power of two, three quarters are
+// up, all at one rate. Ports beyond such a set may be spare.
+bool is_hole(const std::vector<RdmaPortFacts>& ports, const RdmaPortFacts& down) {
+  constexpr std::size_t kLeastSet = 8;
+  std::size_t all = 0;
+  std::size_t active = 0;
+  std::set<double> rates;
+  for (const RdmaPortFacts& port : ports) {
+    if (down.model.empty() || port.model != down.model) continue;
+    ++all;
+    if (!port.is_active()) continue;
+    ++active;
+    if (port.rate) rates.insert(port.rate->in_Gbps());
+  }
+  return all >= kLeastSet && std::has_single_bit(all) && active * 4 >= all * 3 && rates.size() == 1;
+}
+
 }  // namespace
 
 RuleAnswer ports_ready(const Survey& survey) {
@@ -78,12 +97,14 @@ RuleAnswer ports_ready(const Survey& survey) {
   std::vector<const RdmaPortFacts*> waiting;
   std::vector<const RdmaPortFacts*> down;
   std::vector<const RdmaPortFacts*> missed;  // down, and a GPU stands beside it
+  std::vector<const RdmaPortFacts*> holes;
   const std::vector<std::string> rails = names_beside_gpus(survey);
   for (const RdmaPortFacts& port : ports) {
     if (port.state == "INIT" || port.state == "ARMED") waiting.push_back(&port);
     if (port.state != "DOWN") continue;
     const bool is_rail = std::find(rails.begin(), rails.end(), port.name()) != rails.end();
-    (is_rail ? missed : down).push_back(&port);
+    const bool is_odd = rails.empty() && is_hole(ports, port);
+    (is_rail ? missed : is_odd ? holes : down).push_back(&port);
   }
   if (missed.empty() && down.size() == ports.size()) std::swap(missed, down);
   RuleAnswer answer;
@@ -114,6 +135,10 @@ RuleAnswer ports_ready(const Survey& survey) {
   add(missed, core::Severity::kWarning,
       rails.empty() ? "down, no other is active"
                     : "down that GPUs would use (NCCL takes a farther NIC, or sockets)");
+  add(holes, core::Severity::kWarning,
+      "down, the others of their model are up at one rate (a cable, a switch port, or one that is "
+      "not used here)");
+  if (!holes.empty()) answer.findings.back().confidence = Confidence::kPossible;
   add(down, core::Severity::kInfo, "down");
   return answer;
 }

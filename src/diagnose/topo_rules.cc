@@ -132,6 +132,31 @@ std::vector<Pair> lone_gaps(const Survey& survey, const std::map<int, int>& peer
   return gaps;
 }
 
+// What the two cells of a pair say, the greater of both.
+int most_links_of_pair(const Survey& survey, int a, int b) {
+  int most = 0;
+  for (const Road* road : {survey.road(a, b), survey.road(b, a)})
+    if (road != nullptr && road->type == PathType::kNvl) most = std::max(most, road->nvlinks);
+  return most;
+}
+
+std::vector<Pair> linked_pairs(const Survey& survey) {
+  std::vector<Pair> pairs;
+  const std::vector<int> gpus = survey.of(Kind::kGpu);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    for (std::size_t k = i + 1; k < gpus.size(); ++k)
+      if (most_links_of_pair(survey, gpus[i], gpus[k]) > 0) pairs.push_back({gpus[i], gpus[k]});
+  return pairs;
+}
+
+// Every GPU has at most one partner: bridges between two cards.
+bool are_bridges(const std::vector<Pair>& pairs) {
+  std::map<int, int> partners;
+  for (const Pair& pair : pairs)
+    if (++partners[pair.a] > 1 || ++partners[pair.b] > 1) return false;
+  return true;
+}
+
 Finding off_the_fabric(const Survey& survey, int gpu, int count, int usual) {
   const std::size_t others = survey.of(Kind::kGpu).size() - 1;
   Finding finding = core::make_finding(
@@ -149,6 +174,31 @@ Finding off_the_fabric(const Survey& survey, int gpu, int count, int usual) {
   return finding;
 }
 
+// Bridges between two cards: those without one. A ring over all cards crosses PCIe between the
+// pairs in any case.
+Finding without_bridge(const Survey& survey, const std::vector<int>& gpus) {
+  Finding finding = core::make_finding(
+      "topo.nvlink-incomplete",
+      fmt::format("{} {} no NVLink, each of the others has it to one GPU (bridges of two cards): a "
+                  "bridge is not there or not seated, and what {} over it goes over PCIe",
+                  diagnose::names_of(survey, gpus), gpus.size() == 1 ? "has" : "have",
+                  gpus.size() == 1 ? "it would send" : "they would send"));
+  finding.severity = core::Severity::kWarning;
+  for (const int gpu : gpus)
+    if (finding.evidence.size() < 4)
+      finding.evidence.push_back(evidence_of(survey, gpu, row_text(survey, gpu)));
+  finding.confidence = Confidence::kLikely;
+  finding.next = {"nvidia-smi nvlink -s", "dmesg | grep -i -e xid -e nvlink"};
+  return finding;
+}
+
+std::vector<int> without_peers(const std::map<int, int>& peers) {
+  std::vector<int> gpus;
+  for (const auto& [gpu, count] : peers)
+    if (count == 0) gpus.push_back(gpu);
+  return gpus;
+}
+
 }  // namespace
 
 RuleAnswer nvlink_complete(const Survey& survey) {
@@ -160,6 +210,13 @@ RuleAnswer nvlink_complete(const Survey& survey) {
       std::any_of(peers.begin(), peers.end(), [](const auto& own) { return own.second > 0; });
   if (!has_any) return {.idle = "no NVLink"};
   RuleAnswer answer;
+  if (usual == 1 && are_bridges(linked_pairs(survey))) {
+    const std::vector<int> bare = without_peers(peers);
+    if (bare.empty()) return {};
+    answer.findings = {without_bridge(survey, bare)};
+    for (const int gpu : bare) answer.blamed.push_back({gpu, Blame::Part::kNvlink});
+    return answer;
+  }
   const std::vector<Pair> gaps = lone_gaps(survey, peers, usual);
   if (!gaps.empty())
     answer.findings = {
@@ -201,35 +258,6 @@ std::vector<Pair> weak_pairs(const Survey& survey, const std::map<int, int>& mos
   return weak.size() * 4 > pairs ? std::vector<Pair>{} : weak;
 }
 
-}  // namespace
-
-namespace {
-
-// What the two cells of a pair say, the greater of both.
-int most_links_of_pair(const Survey& survey, int a, int b) {
-  int most = 0;
-  for (const Road* road : {survey.road(a, b), survey.road(b, a)})
-    if (road != nullptr && road->type == PathType::kNvl) most = std::max(most, road->nvlinks);
-  return most;
-}
-
-std::vector<Pair> linked_pairs(const Survey& survey) {
-  std::vector<Pair> pairs;
-  const std::vector<int> gpus = survey.of(Kind::kGpu);
-  for (std::size_t i = 0; i < gpus.size(); ++i)
-    for (std::size_t k = i + 1; k < gpus.size(); ++k)
-      if (most_links_of_pair(survey, gpus[i], gpus[k]) > 0) pairs.push_back({gpus[i], gpus[k]});
-  return pairs;
-}
-
-// Every GPU has at most one partner: bridges between two cards.
-bool are_bridges(const std::vector<Pair>& pairs) {
-  std::map<int, int> partners;
-  for (const Pair& pair : pairs)
-    if (++partners[pair.a] > 1 || ++partners[pair.b] > 1) return false;
-  return true;
-}
-
 // The links that most bridges of the machine have; nothing where there are too few to say.
 std::optional<int> usual_of_bridges(const Survey& survey, const std::vector<Pair>& pairs) {
   if (pairs.size() < 3 || !are_bridges(pairs)) return std::nullopt;
@@ -240,6 +268,25 @@ std::optional<int> usual_of_bridges(const Survey& survey, const std::vector<Pair
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   return usual->second * 2 > static_cast<int>(pairs.size()) ? std::optional(usual->first)
                                                             : std::nullopt;
+}
+
+// As many of one kind as of another: which is meant nobody can say.
+std::vector<Finding> bridges_of_two_kinds(const Survey& survey, const std::vector<Pair>& pairs) {
+  if (!are_bridges(pairs)) return {};
+  std::map<int, std::vector<Pair>> by_links;
+  for (const Pair& pair : pairs)
+    by_links[most_links_of_pair(survey, pair.a, pair.b)].push_back(pair);
+  if (by_links.size() < 2) return {};
+  const auto& [few, weak] = *by_links.begin();
+  Finding finding = of_pairs(
+      survey, weak, "topo.nvlink-inactive",
+      fmt::format("{} {} {} NVLinks, other bridges up to {}: links of a bridge that are down, or "
+                  "bridges of two kinds",
+                  names_of(survey, weak), weak.size() == 1 ? "has" : "have", few,
+                  by_links.rbegin()->first));
+  finding.severity = core::Severity::kInfo;
+  finding.confidence = Confidence::kPossible;
+  return {finding};
 }
 
 // A pair with fewer links than the other bridges, or than its own other direction shows.
@@ -260,6 +307,7 @@ RuleAnswer short_bridges(const Survey& survey) {
     answer.findings.push_back(std::move(finding));
     for (const int gpu : {pair.a, pair.b}) answer.blamed.push_back({gpu, Blame::Part::kNvlink});
   }
+  if (!usual && answer.findings.empty()) answer.findings = bridges_of_two_kinds(survey, pairs);
   const bool is_judged = !pairs.empty() && (usual || !answer.findings.empty());
   if (!is_judged) answer.idle = "not every pair has NVLink";
   return answer;

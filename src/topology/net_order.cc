@@ -104,6 +104,10 @@ bool sort_by(std::vector<PortRecord>& records, Compare compare) {
   return true;
 }
 
+bool is_of_one_time(const PortRecord& a, const PortRecord& b) {
+  return a.source != b.source && a.port->time == b.port->time;
+}
+
 // Nothing changed: then it is all the same which was first.
 bool are_alike(const std::vector<PortRecord>& records) {
   return std::all_of(records.begin(), records.end(), [&](const PortRecord& each) {
@@ -140,7 +144,10 @@ std::optional<std::vector<PortRecord>> in_order(std::vector<PortRecord> records,
     std::stable_sort(records.begin(), records.end(), [](const PortRecord& a, const PortRecord& b) {
       return *a.port->time < *b.port->time;
     });
-  if (has_times || given == GivenOrder::kIsOfTime) return records;
+  // Two texts of one time (a date that was copied along): names and counters tell.
+  const bool is_told =
+      std::adjacent_find(records.begin(), records.end(), is_of_one_time) == records.end();
+  if ((has_times && is_told) || given == GivenOrder::kIsOfTime) return records;
   const bool is_one_text = std::all_of(
       records.begin(), records.end(),
       [&](const PortRecord& record) { return record.source == records.front().source; });

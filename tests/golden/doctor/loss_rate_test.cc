@@ -61,5 +61,42 @@ TEST_F(LossRate, WritesAreNoCountOfPackets) {
   EXPECT_TRUE(has_id(told({folder()})["findings"], "topo.net-out-of-order"));
 }
 
+std::string drops(const std::string& minute, int discards) {
+  return "Mon Nov 30 02:" + minute + ":00 UTC 2026\n$ ethtool -S ens1f0\nNIC statistics:\n" +
+         "     rx_packets_phy: 700000000\n     rx_discards_phy: " + std::to_string(discards) +
+         "\n     rx_prio3_pause: 0\n     tx_prio3_pause: 0\n";
+}
+
+std::string rdma_link(const std::string& netdev) {
+  return "$ rdma link\nlink mlx5_0/1 state ACTIVE physical_state LINK_UP netdev " + netdev + "\n";
+}
+
+// spec/rdma.md 6: drops on the interface of an RDMA device while nothing was ever paused: packets
+// do not match the class that is lossless. The interface's device stands in `rdma link`.
+TEST_F(LossRate, WhatAnRdmaInterfaceDropsIsJoinedByRdmaLinkBesideTheCounters) {
+  put("apart/before/ethtool.txt", drops("10", 0));
+  put("apart/after/ethtool.txt", drops("11", 40));
+  put("apart/before/link.txt", rdma_link("ens1f0"));
+  put("apart/after/link.txt", rdma_link("ens1f0"));
+  put("one/before.txt", drops("10", 0) + rdma_link("ens1f0"));
+  put("one/after.txt", drops("11", 40) + rdma_link("ens1f0"));
+  for (const char* pile : {"/apart", "/one"}) {
+    const json document = told({folder() + pile});
+    EXPECT_TRUE(has_id(document["findings"], "topo.net-class-mismatch"))
+        << pile << document["findings"].dump(1) << document["caveats"].dump(1);
+  }
+}
+
+// Two machines whose first device has another interface: whose counters these are is open.
+TEST_F(LossRate, TwoMachinesThatDifferJoinNothing) {
+  put("p/before/ethtool.txt", drops("10", 0));
+  put("p/after/ethtool.txt", drops("11", 40));
+  put("p/one/link.txt", rdma_link("ens1f0"));
+  put("p/other/link.txt", rdma_link("ens9"));
+  const json document = told({folder() + "/p"});
+  EXPECT_FALSE(has_id(document["findings"], "topo.net-class-mismatch"));
+  EXPECT_TRUE(has_id(document["caveats"], "topo.net-drops-open")) << document["caveats"].dump(1);
+}
+
 }  // namespace
 }  // namespace comm_probe::test

@@ -208,5 +208,59 @@ TEST_F(Answers, SourcesAreNamedInWords) {
   EXPECT_EQ(run.out.find("golden"), run.out.npos) << run;
 }
 
+// Pairs of nodes as a matrix: hosts by their addresses, and a pair whose run gave nothing.
+std::string matrix(const std::vector<std::string>& names, const std::string& odd) {
+  std::string text = "all_reduce busbw GB/s of node pairs\n";
+  for (const std::string& name : names) text += "\t" + name;
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    text += "\n" + names[a];
+    for (std::size_t b = 0; b < names.size(); ++b)
+      text += a == b ? "\t-" : a + b == 1 ? "\t" + odd : "\t380." + std::to_string((a + b) % 7);
+  }
+  return text + "\n";
+}
+
+TEST_F(Answers, AFailedPairIsNoSlowOne) {
+  const std::vector<std::string> names = {"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4",
+                                          "10.0.0.5"};
+  for (const char* odd : {"nan", "0.0"}) {
+    const json document = told({put("m.txt", matrix(names, odd))});
+    ASSERT_EQ(document["findings"].size(), 1U) << document["findings"].dump(1);
+    EXPECT_EQ(document["findings"][0]["id"], "curve.pair-failed");
+    EXPECT_THAT(document["summary"].get<std::string>(), testing::StartsWith("failed"));
+    EXPECT_THAT(document["summary"].get<std::string>(), HasSubstr("1 pair of nodes"));
+  }
+  const json slow = told({put("m.txt", matrix(names, "95.0"))});
+  EXPECT_EQ(slow["findings"][0]["id"], "curve.pair-slow") << slow["findings"].dump(1);
+}
+
+// A line of NCCL, and paths without rates: not one question of doctor is answered by them.
+TEST_F(Answers, WhereNothingCouldBeCheckedTheConclusionIsLimited) {
+  const BinaryRun run = doctor(
+      {put("one.log", "node01:100:100 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n"), "--why"});
+  EXPECT_EQ(run.out.find("\nfine "), run.out.npos) << run;
+  EXPECT_EQ(run.status, 5) << run;
+  EXPECT_THAT(run.out + run.err, HasSubstr("job.nothing-checked"));
+}
+
+// Instances of one GPU run side by side.
+TEST_F(Answers, InstancesOfOneGpuAreNotRanksOnOneGpu) {
+  const auto on_one_gpu = [](const std::string& name) {
+    std::string text = table(16, 2, 300);
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::size_t line = text.find("#  Rank  " + std::to_string(rank));
+      const std::size_t device = text.find("device", line);
+      text.replace(device, 16, "device  0 [0x10]");
+      const std::size_t gpu = text.find("NVIDIA", line);
+      text.replace(gpu, text.find('\n', gpu) - gpu, name);
+    }
+    return text;
+  };
+  const json same = told({put("same.txt", on_one_gpu("NVIDIA H100 80GB HBM3"))});
+  EXPECT_TRUE(has_id(same["caveats"], "curve.shared-gpu")) << caveats(same);
+  const json parts = told({put("mig.txt", on_one_gpu("NVIDIA H100 80GB HBM3 MIG 1g.10gb"))});
+  EXPECT_FALSE(has_id(parts["caveats"], "curve.shared-gpu")) << caveats(parts);
+}
+
 }  // namespace
 }  // namespace comm_probe::test

@@ -118,7 +118,10 @@ TEST(Faults, APortBesideAGpuIsDown) {
   const Checked down = check({dgx(), ibstat(-1, 4)});
   EXPECT_THAT(down.wrong(), ElementsAre("topo.port-not-active"));
   EXPECT_THAT(down.policy("NICs")["outcome"].get<std::string>(), Not(HasSubstr("mlx5_4")));
-  EXPECT_EQ(check({ibstat(-1, 4)}).status, 0);  // nobody says that it matters
+  // no GPU says that it matters, but it is the hole in a full set of eight
+  const Checked hole = check({ibstat(-1, 4)});
+  EXPECT_THAT(hole.wrong(), ElementsAre("topo.port-not-active"));
+  EXPECT_EQ(hole.finding("topo.port-not-active")["confidence"], "possible");
 }
 
 TEST(Faults, AGpuWithoutTheNicThatTheOthersHave) {
@@ -129,6 +132,59 @@ TEST(Faults, AGpuWithoutTheNicThatTheOthersHave) {
   EXPECT_THAT(found.wrong(), ElementsAre("topo.nic-misplaced"));
   EXPECT_THAT(found.text, HasSubstr("1 of 8 GPUs has no NIC at PXB or nearer (GPU0)"));
   EXPECT_THAT(found.text, HasSubstr("8 GPUs share 7 NICs: each GPU has 0.875 of a NIC"));
+}
+
+std::string without_nic(std::string xml, const std::string& name) {
+  const std::size_t nic = xml.find("<net name=\"" + name + "\"");
+  EXPECT_NE(nic, std::string::npos);
+  const std::size_t pci = xml.rfind("<pci ", nic);
+  const std::size_t end = xml.find("</pci>", nic) + 6;
+  return xml.erase(pci, end - pci);
+}
+
+// Two GPUs and two NICs behind each of four switches: one that is gone leaves its pair with one.
+TEST(Faults, APlaceWithFewerNicsThanTheOthers) {
+  const std::string a100 = run_binary({"machines", "dgx-a100", "--topo"}).out;
+  EXPECT_THAT(check({a100}).document["findings"], IsEmpty());
+  const Checked gone = check({without_nic(a100, "mlx5_1")});
+  EXPECT_THAT(gone.wrong(), ElementsAre("topo.nic-missing"));
+  EXPECT_EQ(gone.finding("topo.nic-missing")["confidence"], "possible");
+  EXPECT_THAT(gone.text, HasSubstr("each other place of this machine 2"));
+  // two places are no majority: noted, accused is nobody
+  const std::string tray = run_binary({"machines", "gb200-nvl72-tray", "--topo"}).out;
+  const Checked noted = check({without_nic(tray, "mlx5_1")});
+  EXPECT_THAT(noted.wrong(), IsEmpty());
+  EXPECT_EQ(noted.finding("topo.nic-missing")["severity"], "info");
+}
+
+// Four bridges of two cards each, `links` NVLinks in every one; 0 where there is none.
+std::string bridges(const std::vector<int>& links) {
+  std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\n";
+  for (int a = 0; a < 8; ++a) {
+    text += fmt::format("GPU{}", a);
+    for (int b = 0; b < 8; ++b) {
+      const int own = links[static_cast<std::size_t>(a / 2)];
+      const std::string across = a / 4 == b / 4 ? "NODE" : "SYS";
+      text += a == b                      ? "\tX"
+              : a / 2 == b / 2 && own > 0 ? fmt::format("\tNV{}", own)
+                                          : "\t" + across;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// What a missing bridge costs is the way between its two cards, not the node's.
+TEST(Faults, BridgesOfTwoCards) {
+  EXPECT_THAT(check({bridges({12, 12, 12, 12})}).wrong(), IsEmpty());
+  const Checked missing = check({bridges({12, 12, 0, 12})});
+  EXPECT_THAT(missing.wrong(), ElementsAre("topo.nvlink-incomplete"));
+  EXPECT_EQ(missing.finding("topo.nvlink-incomplete")["severity"], "warning");
+  EXPECT_THAT(missing.text, Not(HasSubstr("whole node")));
+  EXPECT_THAT(check({bridges({12, 12, 12, 8})}).wrong(), ElementsAre("topo.nvlink-inactive"));
+  const Checked halves = check({bridges({12, 12, 8, 8})});
+  EXPECT_THAT(halves.wrong(), IsEmpty());
+  EXPECT_EQ(halves.finding("topo.nvlink-inactive")["severity"], "info");
 }
 
 // A matrix of eight GPUs, all NV18 but for one pair.

@@ -443,6 +443,69 @@ TEST(Fleet, DirectionsThatDifferAreSaid) {
   EXPECT_TRUE(judge_fleet(fleet).findings.empty());
 }
 
+// The smaller of two racks has a slow switch: its nodes are equal among each other, so the switch
+// is the simpler cause, and none of them is called slow.
+TEST(Fleet, NodesThatAreFasterWithEachOtherShareACause) {
+  Fleet fleet = racks_of({9, 3}, 380, 190, 0, 1);
+  for (int a = 10; a <= 12; ++a)
+    for (int b = a + 1; b <= 12; ++b) set(fleet, a, b, 228);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_EQ(judgement.findings[0].id, "curve.pair-or-node");
+  EXPECT_EQ(judgement.findings[0].confidence, core::Confidence::kPossible);
+  EXPECT_NE(judgement.findings[0].summary.find(node(10) + ", " + node(11) + ", " + node(12)),
+            std::string::npos)
+      << judgement.findings[0].summary;
+}
+
+// Half of its NICs, in racks whose uplinks carry half: the lesser of both, so with everybody the
+// same. The racks explain the other pairs.
+TEST(Fleet, ALoneSlowNodeBesideRacksIsNamed) {
+  Fleet fleet = racks_of({4, 4}, 380, 190, 0, 1);
+  for (int other = 1; other <= 8; ++other)
+    if (other != 7) set(fleet, std::min(7, other), std::max(7, other), 190.5);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  const core::Finding& finding = judgement.findings[0];
+  EXPECT_EQ(finding.severity, core::Severity::kWarning);
+  EXPECT_EQ(finding.confidence, core::Confidence::kPossible);
+  EXPECT_NE(finding.summary.find(node(7) + " is fast with nobody"), std::string::npos)
+      << finding.summary;
+  EXPECT_NE(finding.summary.find(" | "), std::string::npos) << finding.summary;
+}
+
+// Seven nodes alike and a faster one accuse nobody.
+TEST(Fleet, AFasterNodeIsNoFaultOfTheOthers) {
+  Fleet fleet = racks_of({8}, 380, 380, 0, 1);
+  for (int other = 1; other <= 8; ++other)
+    if (other != 4) set(fleet, std::min(4, other), std::max(4, other), 571 + other);
+  const Judgement judgement = judge_fleet(fleet);
+  for (const core::Finding& finding : judgement.findings) {
+    EXPECT_EQ(finding.severity, core::Severity::kInfo) << finding.summary;
+    EXPECT_NE(finding.summary.find(node(4) + " is the odd one"), std::string::npos)
+        << finding.summary;
+  }
+}
+
+// A node alone behind the uplink of its switch gives the figures of a slow node.
+TEST(Fleet, TheUplinkOfALoneNodeIsNotCleared) {
+  for (const auto& finding : judge_fleet(racks_of({8, 1}, 380, 190, 0, 1)).findings)
+    EXPECT_NE(finding.summary.find("the uplink fits too"), std::string::npos) << finding.summary;
+}
+
+TEST(Fleet, BothDirectionsOfAFailedPairAreOne) {
+  Fleet fleet = all_pairs(5, 13.4);
+  PairResult back = fleet.pairs[0];
+  std::swap(back.node_a, back.node_b);
+  back.rate.reset();
+  fleet.pairs[0].rate.reset();
+  fleet.pairs.push_back(back);
+  const Judgement judgement = judge_fleet(fleet);
+  ASSERT_EQ(judgement.findings.size(), 1U);
+  EXPECT_TRUE(judgement.findings[0].summary.starts_with("1 pair of nodes has no result"))
+      << judgement.findings[0].summary;
+}
+
 // Two nodes alone: which is the odd one is open, that they are unlike is not.
 TEST(Fleet, TwoUnlikeNodesAreNoted) {
   Fleet fleet;

@@ -66,6 +66,16 @@ TEST(NetPlaces, TwoMachinesAreNoChange) {
     }
 }
 
+// A date that was copied along says nothing of the order; the names do.
+TEST(NetPlaces, TextsOfOneTimeAreOrderedByTheirNames) {
+  const auto time = core::Duration::from_seconds(1e9);
+  const NetEnds both = ends({text("d/after.txt", 9, time), text("d/before.txt", 3, time)});
+  ASSERT_EQ(both.first.ports.size(), 1U);
+  ASSERT_EQ(both.last.ports.size(), 1U);
+  EXPECT_EQ(both.first.source, "d/before.txt");
+  EXPECT_EQ(both.last.ports[0].value("link_down_events_phy"), 9U);
+}
+
 TEST(NetPlaces, EachMachineWithItsOwnTwoTexts) {
   const NetEnds both = ends({text("before/node1.txt", 3), text("before/node2.txt", 9),
                              text("after/node1.txt", 4), text("after/node2.txt", 9)});
