@@ -227,8 +227,8 @@ TEST_F(Answers, AFailedPairIsNoSlowOne) {
     const json document = told({put("m.txt", matrix(names, odd))});
     ASSERT_EQ(document["findings"].size(), 1U) << document["findings"].dump(1);
     EXPECT_EQ(document["findings"][0]["id"], "curve.pair-failed");
-    EXPECT_THAT(document["summary"].get<std::string>(), testing::StartsWith("failed"));
-    EXPECT_THAT(document["summary"].get<std::string>(), HasSubstr("1 pair of nodes"));
+    EXPECT_THAT(document["verdict"].get<std::string>(), testing::StartsWith("failed"));
+    EXPECT_THAT(document["verdict"].get<std::string>(), HasSubstr("1 pair of nodes"));
   }
   const json slow = told({put("m.txt", matrix(names, "95.0"))});
   EXPECT_EQ(slow["findings"][0]["id"], "curve.pair-slow") << slow["findings"].dump(1);
