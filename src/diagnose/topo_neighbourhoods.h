@@ -1,4 +1,5 @@
-// Which NICs stand beside which GPUs, and the groups of both that share a place (a switch, a socket).
+// Which NICs stand beside which GPUs, and the groups of both that share a place (a switch, a
+// socket).
 //
 //   DGX A100: two GPUs and two NICs behind each of four switches -> four neighbourhoods
 #pragma once
