@@ -144,7 +144,7 @@ std::optional<sim::FabricShape> open_network(const CalcQuestion& question) {
   const model::Placement at = model::place(question.collective.ranks, question.fabric);
   sim::FabricShape shape{.source = "no --fabric was given: only NICs and NVLink are shared"};
   if (at.nodes == 1) return shape;
-  shape.kind = sim::FabricShape::Kind::kRailOptimised;
+  shape.kind = sim::FabricShape::Kind::kFatTree;
   shape.nodes_per_leaf = at.nodes;
   return shape;
 }

@@ -6,13 +6,14 @@
 #include <array>
 #include <bit>
 
-#include "model/tree_crossings.h"
+#include "model/tree_edges.h"
 
 namespace comm_probe::model {
 namespace {
 
 int ceil_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n) - 1)); }
 int floor_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n))) - 1; }
+std::string times_s(double share) { return share == 1 ? "S" : fmt::format("{}S", share); }
 double others(int n) { return static_cast<double>(n - 1) / n; }
 
 // (n-1) steps in which (n-1)/n of the message passes each rank: half of a ring all_reduce, a ring
@@ -39,13 +40,27 @@ core::Result<Parts> chain(const Placement& at) {
                             at.ranks - 1)}};
 }
 
+// What the edges of a tree bring to the place where they take the longest: a rank of theirs inside
+// its node, or its way out of it. `each` of the message goes over every edge.
+struct TreeLoad {
+  double share = 0;
+  Link link = {};
+};
+TreeLoad tree_load(const Placement& at, const TreeEdges& edges, double each,
+                   core::Bandwidth inside) {
+  const core::Duration alpha = at.slowest.alpha;
+  const TreeLoad near = {edges.inside * each, {alpha, inside}};
+  if (at.nodes == 1) return near;
+  const TreeLoad far = {edges.of_rank * each, {alpha, crossing_rate(at, edges)}};
+  return near.share / near.link.beta.in_GBps() > far.share / far.link.beta.in_GBps() ? near : far;
+}
+
 // An inner node of a binary tree exchanges the whole message with each of its children.
 Part tree_wave(const char* name, const Placement& at, const char* verb) {
-  const int children = std::min(2, at.ranks - 1);
-  return {name, static_cast<double>(ceil_log2(at.ranks)), static_cast<double>(children),
-          at.branched,
-          fmt::format("ceil(log2 n) = {} levels; an inner rank {} {}S", ceil_log2(at.ranks), verb,
-                      children)};
+  const TreeLoad load = tree_load(at, tree_edges(at.ranks, at.ranks_per_node), 1, at.branched.beta);
+  return {name, static_cast<double>(ceil_log2(at.ranks)), load.share, load.link,
+          fmt::format("ceil(log2 n) = {} levels; an inner rank {} {}", ceil_log2(at.ranks), verb,
+                      times_s(load.share))};
 }
 core::Result<Parts> tree_all_reduce(const Placement& at) {
   return Parts{tree_wave("reduce up the tree", at, "receives"),
@@ -58,29 +73,32 @@ core::Result<Parts> tree_reduce(const Placement& at) {
   return Parts{tree_wave("reduce up the tree", at, "receives")};
 }
 
-// Two trees, an inner rank of one is a leaf of the other; each carries half of the message.
-Link double_tree_link(const Placement& at) {
-  Link link = at.branched;
-  if (at.nodes == 1) return link;
-  link.beta =
-      at.inter.beta * at.ranks_per_node * 2 / double_tree_crossings(at.ranks, at.ranks_per_node);
-  if (at.ranks_per_node > 1) link.beta = std::min(link.beta, at.intra.beta);
-  return link;
-}
-Part double_tree_wave(const char* name, const Placement& at) {
-  return {name, static_cast<double>(ceil_log2(at.ranks)), 1, double_tree_link(at),
-          fmt::format("ceil(log2 n) = {} levels; two trees with half the message each: S per rank",
-                      ceil_log2(at.ranks))};
+// Two trees, an inner rank of one is a leaf of the other; each carries half of the message. In a
+// mesh two edges of a rank can go to the same one.
+Part double_tree_part(const char* name, const Placement& at, TreeWaves waves) {
+  const TreeEdges edges = double_tree_edges(at.ranks, at.ranks_per_node, waves);
+  const double same = waves == TreeWaves::kBoth ? 1 : 2;
+  const core::Bandwidth inside =
+      std::min(at.intra.beta, at.partner.beta * std::max(1.0, same * edges.inside / 2));
+  const TreeLoad load = tree_load(at, edges, 0.5, inside);
+  return {name, static_cast<double>(ceil_log2(at.ranks)), load.share, load.link,
+          fmt::format("ceil(log2 n) = {} levels; two trees with half the message each: {} {}",
+                      ceil_log2(at.ranks), times_s(load.share),
+                      waves == TreeWaves::kBoth ? "each way at the busiest rank, up and down"
+                                                : "per rank")};
 }
 core::Result<Parts> double_tree_all_reduce(const Placement& at) {
-  return Parts{double_tree_wave("reduce up both trees", at),
-               double_tree_wave("broadcast down both trees", at)};
+  Part up = double_tree_part("reduce up both trees", at, TreeWaves::kBoth);
+  up.share /= 2;
+  Part down = up;
+  down.name = "broadcast down both trees";
+  return Parts{std::move(up), std::move(down)};
 }
 core::Result<Parts> double_tree_broadcast(const Placement& at) {
-  return Parts{double_tree_wave("broadcast down both trees", at)};
+  return Parts{double_tree_part("broadcast down both trees", at, TreeWaves::kOne)};
 }
 core::Result<Parts> double_tree_reduce(const Placement& at) {
-  return Parts{double_tree_wave("reduce up both trees", at)};
+  return Parts{double_tree_part("reduce up both trees", at, TreeWaves::kOne)};
 }
 
 core::Result<Parts> require_even(const Placement& at, Parts parts) {
@@ -90,15 +108,37 @@ core::Result<Parts> require_even(const Placement& at, Parts parts) {
       "the number of ranks must be a multiple of the ranks per node");
 }
 
+// Both links of a rank work at the same time: the slower one stands in the ledger with its bytes.
+void hide_faster(Part& inside, Part& outside) {
+  const bool outside_is_slower =
+      outside.share / outside.link.beta.in_GBps() >= inside.share / inside.link.beta.in_GBps();
+  Part& hidden = outside_is_slower ? inside : outside;
+  hidden.hidden_share = hidden.share;
+  hidden.share = 0;
+  hidden.reason += "; the bytes pass while the slower link works";
+}
+
+// In the middle of the chain S goes up and S down; between two ranks one of them each way. Of two
+// nodes each has one edge of either tree, with half of the message; of four and more some have
+// four, two to children, one to a parent, and one as a leaf of the other tree.
 core::Result<Parts> nccl_tree_all_reduce(const Placement& at) {
   const int in_chain = at.ranks_per_node - 1;
   const int levels = floor_log2(at.nodes);
-  return require_even(
-      at, {{"chain inside the node, up and down", 2.0 * in_chain, 0, at.intra,
-            fmt::format("2(p-1) = {} steps; its bytes pass while the tree works", 2 * in_chain),
-            in_chain > 0 ? 2.0 : 0.0},
-           {"tree over the nodes, up and down", 2.0 * levels, 2, at.railed,
-            fmt::format("2*log2 N = {} steps; S up and S down pass each rank", 2 * levels)}});
+  const int passed = std::min(in_chain, 2);
+  Part chain = {"chain inside the node, up and down", 2.0 * in_chain, static_cast<double>(passed),
+                at.intra,
+                fmt::format("2(p-1) = {} steps; {} each way", 2 * in_chain, times_s(passed))};
+  if (at.nodes == 1) return Parts{chain};
+  TreeEdges edges = double_tree_edges(at.nodes, 1, TreeWaves::kBoth);
+  const double share = edges.of_node / 2.0;
+  Part tree = {"tree over the nodes, up and down",
+               2.0 * levels,
+               share,
+               {at.railed.alpha, crossing_rate(at, edges)},
+               fmt::format("2*log2 N = {} steps; {} each way out of the busiest node", 2 * levels,
+                           times_s(share))};
+  hide_faster(chain, tree);
+  return require_even(at, {chain, tree});
 }
 
 // Rounds with one partner each, at distance 1, 2, 4, ... Where ranks fill nodes of a power of two,
@@ -235,7 +275,6 @@ core::Result<Parts> nvls_reduce_scatter(const Placement& at) {
 // One partner in a step, anywhere.
 Link one_partner(const Placement& at) { return at.nodes == 1 ? at.partner : at.slowest; }
 
-// Both links of a rank work at the same time: the slower one stands in the ledger with its bytes.
 core::Result<Parts> direct_all_to_all(const Placement& at) {
   const int local = at.ranks_per_node - 1, remote = at.ranks - at.ranks_per_node;
   Part inside = {"to the ranks of the same node", static_cast<double>(local),
@@ -245,12 +284,7 @@ core::Result<Parts> direct_all_to_all(const Placement& at) {
                   static_cast<double>(remote) / at.ranks, at.inter,
                   fmt::format("{} steps; 1/n of S for each", remote)};
   if (remote == 0) return Parts{inside};
-  const bool inter_is_slower =
-      outside.share / at.inter.beta.in_GBps() >= inside.share / at.intra.beta.in_GBps();
-  Part& hidden = inter_is_slower ? inside : outside;
-  hidden.hidden_share = hidden.share;
-  hidden.share = 0;
-  hidden.reason += "; the bytes pass while the slower link works";
+  hide_faster(inside, outside);
   return Parts{inside, outside};
 }
 core::Result<Parts> direct_send_recv(const Placement& at) {

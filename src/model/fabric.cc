@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/tree_crossings.h"
-
 namespace comm_probe::model {
 
 namespace {
@@ -17,10 +15,6 @@ void cross_nodes(const Fabric& fabric, Placement& at) {
   };
   across(at.slowest, at.inter.beta);
   across(at.railed, out);
-  // an inner rank of a tree has two children: a half of this each, whatever the edges share
-  const int children = std::min(2, at.ranks - 1);
-  across(at.branched, at.inter.beta * at.ranks_per_node * children /
-                          tree_crossings(at.ranks, at.ranks_per_node));
 }
 
 }  // namespace
@@ -39,6 +33,7 @@ Placement place(int ranks, const Fabric& fabric) {
   placement.nodes = (ranks + placement.ranks_per_node - 1) / placement.ranks_per_node;
   placement.is_even = placement.nodes * placement.ranks_per_node == ranks;
   placement.inter = fabric.inter.value_or(fabric.link);
+  placement.has_own_nics = !fabric.rail && fabric.rails == 1;
   const core::Duration inside = fabric.link.alpha;
   const core::Bandwidth one = fabric.one_peer.value_or(fabric.link.beta);
   const core::Bandwidth branches = ranks > 2 ? std::min(one * 2, fabric.link.beta) : one;

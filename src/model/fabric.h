@@ -35,13 +35,16 @@ Fabric with_protocol(Fabric fabric, Protocol protocol);
 // The same for one number of ranks. A step in which some rank crosses nodes takes as long as that
 // rank, so a flat algorithm in which all ranks cross is priced on `slowest`: the larger alpha and
 // the smaller beta. One that crosses nodes in few places has all rails for them: `railed` for
-// rings, `branched` for trees (an inner rank has two children, so two links of a mesh). `partner`
-// is for steps with one partner inside a node.
+// rings. Trees over all ranks cross in many places (tree_edges.h). `partner` is for steps with one
+// partner inside a node, `branched` for an inner rank of a tree there (two links of a mesh).
 struct Placement {
   int ranks = 1;
   int ranks_per_node = 1;
   int nodes = 1;
   bool is_even = true;  // the ranks fill the nodes without a rest
+  // A rank leaves its node by the NIC of its own share alone; else all rails of the node are one
+  // for its ranks.
+  bool has_own_nics = false;
   Link intra = {};
   Link inter = {};
   Link slowest = {};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/tree_crossings.h"
+#include "model/tree_edges.h"
 
 namespace comm_probe::model {
 namespace {
@@ -14,14 +14,11 @@ std::uint64_t key(int a, int b) {
 
 // What one message between nodes may take.
 core::Bandwidth across_of(const Placement& at, const Fabric& fabric, Crossing crossing) {
-  const core::Bandwidth all = at.inter.beta * at.ranks_per_node;
   switch (crossing) {
     case Crossing::kAllRails:
       return fabric.rail.value_or(at.inter.beta) * fabric.rails;
     case Crossing::kTree:
-      return all * std::min(2, at.ranks - 1) / tree_crossings(at.ranks, at.ranks_per_node);
-    case Crossing::kDoubleTree:
-      return all * 2 / double_tree_crossings(at.ranks, at.ranks_per_node);
+      return crossing_rate(at, tree_edges(at.ranks, at.ranks_per_node));
     case Crossing::kOwnShare:
       return at.inter.beta;
   }
@@ -32,7 +29,6 @@ core::Bandwidth across_of(const Placement& at, const Fabric& fabric, Crossing cr
 
 Crossing crossing_of(Algorithm algorithm) {
   if (algorithm == Algorithm::kTree) return Crossing::kTree;
-  if (algorithm == Algorithm::kDoubleTree) return Crossing::kDoubleTree;
   const bool is_narrow = algorithm == Algorithm::kRing || algorithm == Algorithm::kNcclTree;
   return is_narrow ? Crossing::kAllRails : Crossing::kOwnShare;
 }
@@ -52,7 +48,8 @@ Network::Network(int ranks, const Fabric& fabric, Crossing crossing,
 }
 
 int Network::nic_of(int rank) const {
-  const bool is_shared = at_.nodes > 1 && crossing_ != Crossing::kOwnShare;
+  const bool is_own = crossing_ == Crossing::kTree && at_.has_own_nics;
+  const bool is_shared = at_.nodes > 1 && crossing_ != Crossing::kOwnShare && !is_own;
   return is_shared ? rank / at_.ranks_per_node : rank;
 }
 
@@ -70,7 +67,7 @@ double Network::factor(int from, int to, bool is_inside) const {
 }
 
 Link Network::between(int from, int to) const {
-  const bool is_inside = from / at_.ranks_per_node == to / at_.ranks_per_node;
+  const bool is_inside = shares_node(from, to);
   Link link = is_inside ? inside_ : across_;
   if (!pairs_.empty() || !nics_.empty()) link.beta = link.beta * factor(from, to, is_inside);
   return link;

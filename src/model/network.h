@@ -25,9 +25,9 @@ struct SlowLink {
 
 // Who crosses between nodes. A ring, or a tree over the nodes, crosses at one place and spreads
 // over all rails of the node, in equal parts, so that its slowest NIC sets the rate. A tree over
-// all ranks crosses with many edges (tree_crossings.h), each of which has its part of all rails.
-// Else every rank has its own share.
-enum class Crossing { kAllRails, kOwnShare, kTree, kDoubleTree };
+// all ranks crosses with many edges (tree_edges.h): each has its part of all rails, or of the NIC
+// of its rank where that is all it has. Else every rank has its own share.
+enum class Crossing { kAllRails, kOwnShare, kTree };
 Crossing crossing_of(Algorithm algorithm);
 
 class Network {
@@ -37,6 +37,7 @@ class Network {
   const Placement& placement() const { return at_; }
   int ranks() const { return at_.ranks; }
   Link between(int from, int to) const;
+  bool shares_node(int a, int b) const { return a / at_.ranks_per_node == b / at_.ranks_per_node; }
   // No link of this rank is faster.
   core::Bandwidth fastest_of(int rank) const;
   core::Duration smallest_alpha() const;

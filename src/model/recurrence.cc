@@ -13,6 +13,8 @@ Recurrence::Recurrence(const Network& network, std::span<const Duration> late)
   for (std::size_t rank = 0; rank < late.size(); ++rank) ready_[rank] = late[rank].in_seconds();
   next_ = out_ = ready_;
   in_.assign(ready_.size(), 0.0);  // messages are taken in before the rank comes
+  out_across_ = out_;
+  in_across_ = in_;
 }
 
 void Recurrence::load(const Shift& shape) {
@@ -84,18 +86,15 @@ void Recurrence::shift_at_once(std::span<const Shift> shapes, Bytes bytes) {
   end_round();
 }
 
-double Recurrence::start(int from, int to, double have) const {
-  return std::max(
-      have, std::max(out_[static_cast<std::size_t>(from)], in_[static_cast<std::size_t>(to)]));
-}
-
-Duration Recurrence::send(const Message& message, Duration have) {
+Duration Recurrence::send(const Message& message, Duration have, Ports ports) {
   const Link link = network_.between(message.from, message.to);
-  const double free = start(message.from, message.to, have.in_seconds()) +
-                      message.bytes.count() / link.beta.in_bytes_per_second();
-  out_[static_cast<std::size_t>(message.from)] = free;
-  in_[static_cast<std::size_t>(message.to)] = free;
-  return Duration::from_seconds(free) + link.alpha;
+  const bool is_across =
+      ports == Ports::kByPlace && !network_.shares_node(message.from, message.to);
+  double& out = (is_across ? out_across_ : out_)[static_cast<std::size_t>(message.from)];
+  double& in = (is_across ? in_across_ : in_)[static_cast<std::size_t>(message.to)];
+  out = in = std::max({have.in_seconds(), out, in}) +
+             message.bytes.count() / link.beta.in_bytes_per_second();
+  return Duration::from_seconds(out) + link.alpha;
 }
 
 void Recurrence::one(const Message& message) {

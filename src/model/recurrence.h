@@ -38,8 +38,10 @@ class Recurrence : public Rounds {
   void messages(std::span<const Message> all) override;
 
   // A message outside of rounds, for trees and chains, which pass on chunk after chunk: `have` is
-  // when the sender has the chunk. Returns when it has arrived; ready() is left alone.
-  core::Duration send(const Message& message, core::Duration have);
+  // when the sender has the chunk. Returns when it has arrived; ready() is left alone. kByPlace: a
+  // rank has a port inside its node and another out of it, so that both can be busy at once.
+  enum class Ports { kOne, kByPlace };
+  core::Duration send(const Message& message, core::Duration have, Ports ports = Ports::kOne);
   // From now on the rank has nothing before `time`.
   void wait_until(int rank, core::Duration time);
 
@@ -54,7 +56,6 @@ class Recurrence : public Rounds {
   void load(const Shift& shape);
   void pass(const Shift& shape, double bytes);
   void pass_block(int first, const Shift& shape, double bytes);
-  double start(int from, int to, double have) const;
   void one(const Message& message);
   void begin_round() { next_ = ready_; }
   void end_round() { ready_.swap(next_); }
@@ -63,6 +64,7 @@ class Recurrence : public Rounds {
   Row row_ = {};
   // seconds; plain numbers, because this loop over ranks is what takes the time
   std::vector<double> ready_ = {}, next_ = {}, out_ = {}, in_ = {};
+  std::vector<double> out_across_ = {}, in_across_ = {};  // used by kByPlace alone
 };
 
 }  // namespace comm_probe::model

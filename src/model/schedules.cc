@@ -67,6 +67,8 @@ void chain(const FreeGame& game, int first, int by) {
 void chain_broadcast(const FreeGame& game) { chain(game, 0, 1); }
 void chain_reduce(const FreeGame& game) { chain(game, game.n - 1, -1); }
 
+constexpr auto kByPlace = Recurrence::Ports::kByPlace;
+
 // Rank v has the children 2v+1 and 2v+2. A chunk that all have passed on is followed by the next.
 void tree_up(const FreeGame& game) {
   std::vector<Duration> begin;
@@ -77,7 +79,8 @@ void tree_up(const FreeGame& game) {
       const int parent = (rank - 1) / 2;
       const auto at = static_cast<std::size_t>(parent);
       have[at] = std::max(
-          have[at], game.ranks.send({rank, parent, bytes}, have[static_cast<std::size_t>(rank)]));
+          have[at],
+          game.ranks.send({rank, parent, bytes}, have[static_cast<std::size_t>(rank)], kByPlace));
     }
     game.ranks.wait_until(0, have[0]);
   });
@@ -88,7 +91,7 @@ void tree_down(const FreeGame& game) {
     for (int rank = 1; rank < game.n; ++rank) {
       const int parent = (rank - 1) / 2;
       const Duration have = parent == 0 ? begin : game.ranks.ready(parent);
-      game.ranks.wait_until(rank, game.ranks.send({parent, rank, bytes}, have));
+      game.ranks.wait_until(rank, game.ranks.send({parent, rank, bytes}, have, kByPlace));
     }
   });
 }

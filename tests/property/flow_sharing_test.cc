@@ -234,8 +234,6 @@ TEST(OnAFabric, TreesOverRanksAreTheirClosedForm) {
   for (const int ranks : {16, 32, 64, 128})
     for (const Algorithm algorithm :
          {Algorithm::kTree, Algorithm::kDoubleTree, Algorithm::kNcclTree}) {
-      // of two nodes each has one edge of a tree, where the closed form has a parent and a child
-      if (algorithm == Algorithm::kNcclTree && ranks == 16) continue;
       FabricWhatIf what{.what = {.collective = {model::Op::kAllReduce, ranks, Bytes::of(1e9)},
                                  .algorithm = algorithm}};
       what.what.fabric = {.link = {Duration::from_us(3), Bandwidth::from_GBps(450)},
