@@ -38,8 +38,33 @@ LostTime DeviceTime::lost_in(Intervals intervals) const {
   return time;
 }
 
+namespace {
+
+std::int64_t median_of(std::vector<std::int64_t> figures) {
+  const auto middle = figures.begin() + static_cast<std::ptrdiff_t>(figures.size() / 2);
+  std::nth_element(figures.begin(), middle, figures.end());
+  return *middle;
+}
+
+// Of this name, the first of each later step: a rank that is late in every step makes them long,
+// too, and then the first of all is nothing special.
+std::vector<std::int64_t> firsts_of_later_steps(const Trace& trace, const GpuOp& first) {
+  std::vector<std::int64_t> durations;
+  std::uint32_t step = first.step;
+  for (const GpuOp& op : trace.gpu_ops) {
+    const bool is_like = op.kind == GpuKind::kCommunication && op.name == first.name;
+    if (!is_like || op.step == kNone || op.step <= step) continue;
+    durations.push_back(op.duration());
+    step = op.step;
+  }
+  return durations;
+}
+
+}  // namespace
+
 std::optional<LongEntry> long_entry(const Trace& trace) {
   constexpr std::size_t kLeastOthers = 4;
+  constexpr std::size_t kLeastSteps = 2;
   const auto is_communication = [](const GpuOp& op) { return op.kind == GpuKind::kCommunication; };
   const auto first = std::find_if(trace.gpu_ops.begin(), trace.gpu_ops.end(), is_communication);
   if (first == trace.gpu_ops.end()) return std::nullopt;
@@ -47,12 +72,14 @@ std::optional<LongEntry> long_entry(const Trace& trace) {
   for (auto op = std::next(first); op != trace.gpu_ops.end(); ++op)
     if (is_communication(*op) && op->name == first->name) others.push_back(op->duration());
   if (others.size() < kLeastOthers) return std::nullopt;
-  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
+  std::int64_t usual = median_of(std::move(others));
+  if (first->step != kNone)
+    if (const auto firsts = firsts_of_later_steps(trace, *first); firsts.size() >= kLeastSteps)
+      usual = std::max(usual, median_of(firsts));
   if (static_cast<double>(first->duration()) <
-      kKillerLimits.first_far_longer * static_cast<double>(*middle))
+      kKillerLimits.first_far_longer * static_cast<double>(usual))
     return std::nullopt;
-  return LongEntry{static_cast<std::uint32_t>(first - trace.gpu_ops.begin()), *middle};
+  return LongEntry{static_cast<std::uint32_t>(first - trace.gpu_ops.begin()), usual};
 }
 
 void KillerHits::price(const DeviceTime& time, const Intervals& without) {

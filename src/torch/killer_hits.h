@@ -60,8 +60,9 @@ struct KillerHits {
 };
 
 // The first communication kernel of the window, its index in Trace::gpu_ops, where it takes far
-// longer (3 times) than the median of those of its name: ranks enter a window apart, and whoever
-// waits in it is not to blame (spec traces 2.8, K11). Nothing where fewer than 4 others tell.
+// longer (3 times) than the median of those of its name, and than the first of them in each of two
+// or more later steps: ranks enter a window apart, and whoever waits in it is not to blame (spec
+// traces 2.8, K11). Nothing where fewer than 4 others tell.
 struct LongEntry {
   std::uint32_t gpu_op = kNone;
   std::int64_t usual = 0;  // the median of the others

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/finding_table.h"
@@ -303,6 +304,35 @@ TEST(TraceKillers, LaunchBound) {
   EXPECT_EQ(of({&fast}), Ids{});
   EXPECT_EQ(of({&slow, &slow, &fast}), Ids{"trace.launch-bound"});
   EXPECT_EQ(of({&slow, &fast, &fast, &fast}), Ids{});
+}
+
+// Four steps of three collectives each: how long the first of all is, and the first of the others.
+bool has_long_entry(double first_of_all, double first_of_a_step) {
+  Profile profile;
+  double at = 0;
+  for (int step = 0; step < 4; ++step) {
+    const double begin = at;
+    for (int call = 0; call < 3; ++call) {
+      const double length = call > 0 ? 100 : step == 0 ? first_of_all : first_of_a_step;
+      profile.kernel("gemm", kCompute, at + 1, at + 10, at + 60);
+      profile.kernel(kAllReduce, kComm, at + 20, at + 60, at + 60 + length);
+      at += 70 + length;
+    }
+    profile.step(step, begin, at);
+  }
+  const auto judged = profile.judged();
+  return std::any_of(
+      judged.judgement.findings.begin(), judged.judgement.findings.end(),
+      [](const core::Finding& finding) { return finding.id == "trace.first-collective"; });
+}
+
+// A rank that is late in every step makes the first of every step long: the steady state.
+TEST(TraceKillers, OnlyTheFirstOfAllIsALateStart) {
+  EXPECT_TRUE(has_long_entry(2000, 100));
+  EXPECT_TRUE(has_long_entry(9000, 300));
+  EXPECT_FALSE(has_long_entry(2000, 2000));
+  EXPECT_FALSE(has_long_entry(2000, 1500));
+  EXPECT_FALSE(has_long_entry(100, 100));
 }
 
 TEST(TraceKillers, EveryLimitHasItsSource) {
