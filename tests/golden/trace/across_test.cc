@@ -316,8 +316,8 @@ TEST(TraceAcross, ASynchroniseInsideTheEntryIsNotItsCause) {
   }
 }
 
-// A rank that is late in every step makes the first collective of each step long: that is the steady
-// state, and the first of all is nothing special. Where only the first is long it is said.
+// A rank that is late in every step makes the first collective of each step long: that is the
+// steady state, and the first of all is nothing special. Where only the first is long it is said.
 TEST(TraceAcross, TheFirstCollectiveOfEveryStepIsTheSteadyState) {
   const json document =
       trace_of(fs::path(COMM_PROBE_SOURCE_DIR) / "examples/comm-40-percent/profile");
