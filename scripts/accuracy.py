@@ -68,7 +68,7 @@ def small_of(curve, row, program):
     elif curve["op"] and curve["ranks"]:
         ledger = result_of(program, "calc", curve["op"], "-n", str(curve["ranks"]), "-s", str(left["first_bytes"]),
                            "--machine", row["machine"], "--nodes", row["nodes"])
-        return max(ledger["time_us"], left["launches_us"]), left["latency_us"], LEDGER
+        predicted, basis = ledger["time_us"], LEDGER
     else:
         return None
     if left["launches_us"] > predicted:
@@ -93,7 +93,7 @@ def points_of(row, program, folder):
 
 
 def factor(points):
-    """Median of measured / predicted, each site with one voice."""
+    """Median over the sites of each site's median of measured / predicted: each site has one voice."""
     sites = {}
     for each in points:
         sites.setdefault(each["row"]["site"], []).append(each["measured"] / each["predicted"])
