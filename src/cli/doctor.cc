@@ -411,7 +411,9 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   auto given =
       files_of_pile(request.paths, [&](const std::string& stream) { return bundles.kept(stream); });
   if (!given) return shell.fail(given.error());
-  given->files = bundles.unpacked(given->files);
+  auto files = bundles.unpacked(given->files);
+  if (!files) return shell.fail(files.error());
+  given->files = std::move(*files);
   auto pile = load_pile(std::move(*given), terminal_progress());
   if (!pile) return shell.fail(bundles.named_as_given(pile.error()));
   pile->counters.snapshots.insert(pile->counters.snapshots.end(), bundles.counters().begin(),

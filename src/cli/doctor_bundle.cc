@@ -12,6 +12,8 @@
 #include <fstream>
 #include <variant>
 
+#include "cli/doctor_twice.h"
+#include "cli/doctor_unpack.h"
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/untar.h"
@@ -21,16 +23,6 @@ namespace comm_probe::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// As many are written and read in a minute; a bundle of --collect holds some hundred.
-constexpr std::size_t kMostOwnFiles = 20000;
-
-// A name as a part of a path: nothing that leads elsewhere, not longer than a file system takes.
-std::string as_part(const std::string& name) {
-  std::string part;
-  for (const char c : name.substr(0, 200)) part += c == '/' || c == '\0' ? '_' : c;
-  return part.empty() || part == "." || part == ".." ? "node" : part;
-}
 
 bool write(const std::string& path, const std::string& content) {
   std::error_code error;
@@ -81,78 +73,6 @@ bool looks_like_tar(const std::string& path) {
   auto input = core::Input::open(path);
   return input && core::Archive::looks_like_tar(input->head());
 }
-
-// "./logs/../a.txt" -> "logs/a.txt": as Archive keeps paths, below its root in any case.
-std::string inside_path(const std::string& path) {
-  fs::path inside;
-  for (const fs::path& part : fs::path(path).relative_path())
-    if (part == "..")
-      inside = inside.parent_path();
-    else if (part != ".")
-      inside /= as_part(part.string());
-  return inside.string();
-}
-
-// What kind of tar it is, by its names alone.
-class TarNames : public core::TarVisitor {
- public:
-  bool wants(const std::string& path, std::uint64_t) override {
-    const std::string inside = inside_path(path);
-    is_bundle = is_bundle || inside == "manifest.json";
-    is_recording = is_recording || inside.starts_with("sys/");
-    return false;
-  }
-  void take(std::string_view) override {}
-  void end() override {}
-
-  bool is_bundle = false;
-  bool is_recording = false;  // of `topo record`: read as the machine that it is
-};
-
-TarNames names_in(const std::string& path) {
-  TarNames names;
-  if (auto input = core::Input::open(path); input) (void)core::walk_tar(*input, names);
-  return names;
-}
-
-// Puts files below a folder, up to a number and a size of all together.
-class TarToFolder : public core::TarVisitor {
- public:
-  explicit TarToFolder(std::string folder) : folder_(std::move(folder)) {}
-
-  bool wants(const std::string& path, std::uint64_t size) override {
-    const std::string place = folder_ + "/" + inside_path(path);
-    if (++count_ > kMostOwnFiles || bytes_ + size > kMostBytes) {
-      ++left_out_;
-      return false;
-    }
-    bytes_ += size;
-    std::error_code error;
-    fs::create_directories(fs::path(place).parent_path(), error);
-    out_.open(place, std::ios::binary | std::ios::trunc);
-    if (!out_) is_written_ = false;
-    return true;
-  }
-  void take(std::string_view bytes) override {
-    out_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  }
-  void end() override {
-    out_.close();
-    if (out_.fail()) is_written_ = false;
-    out_.clear();
-  }
-  std::size_t left_out() const { return left_out_; }
-  bool is_written() const { return is_written_; }
-
- private:
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 30;
-  std::string folder_;
-  std::ofstream out_ = {};
-  std::size_t count_ = 0;
-  std::size_t left_out_ = 0;
-  std::uint64_t bytes_ = 0;
-  bool is_written_ = true;
-};
 
 }  // namespace
 
@@ -212,7 +132,8 @@ bool BundleFolder::unpack(const std::string& path, std::string& place) {
   if (own > kMostOwnFiles)
     caveats_.push_back(core::make_caveat(
         "job.bundle-cut",
-        fmt::format("{} of the {} files below files/ of {}", own - kMostOwnFiles, own, name),
+        fmt::format("{} of the {} files below files/ of {} were left out", own - kMostOwnFiles, own,
+                    name),
         "the others were used; unpack the bundle and give the folders that matter"));
   return is_whole;
 }
@@ -227,19 +148,35 @@ std::string BundleFolder::new_place(const std::string& path) {
 // The name under which the user knows a file: of one that was unpacked within the archive's.
 std::string BundleFolder::given_name(const std::string& path) const {
   for (const auto& [place, name] : places_)
+    if (path == place) return name;
+  for (const auto& [place, name] : places_)
     if (path.starts_with(place + "/")) return name + path.substr(place.size());
   return path;
 }
 
+void BundleFolder::add_caveats(const TarToFolder& files, const std::string& name) {
+  if (files.left_out() > 0)
+    caveats_.push_back(
+        core::make_caveat("job.bundle-cut",
+                          fmt::format("{} of the {} files of {} were left out", files.left_out(),
+                                      files.count(), name),
+                          "the others were used; unpack it and give the folders that matter"));
+  if (!files.is_written())
+    caveats_.push_back(core::make_caveat(
+        "input.unreadable",
+        name + ": not every file of it could be written into the temporary folder",
+        "the others were used; unpack it and give the folders that matter"));
+}
+
 // A pile that somebody packed: `tar -czf ticket.tgz logs/`.
-bool BundleFolder::unpack_pile(const std::string& path, std::string& place) {
+bool BundleFolder::unpack_pile(const std::string& path, bool with_machine, std::string& place) {
   auto input = core::Input::open(path);
   if (!input || !make_root()) return false;
   place = new_place(path);
   const std::string name = given_name(path);
   places_.emplace_back(place, name);
   inside_.push_back({place + "/", name});
-  TarToFolder files(place);
+  TarToFolder files(place, with_machine);
   const auto count = core::walk_tar(*input, files);
   if (!count) {
     core::Error error = count.error();
@@ -247,26 +184,28 @@ bool BundleFolder::unpack_pile(const std::string& path, std::string& place) {
     caveats_.push_back(core::make_caveat("input.unreadable", error.one_line(),
                                          "the files that stand before the damage were used"));
   }
-  if (files.left_out() > 0)
-    caveats_.push_back(core::make_caveat(
-        "job.bundle-cut", fmt::format("{} of the files of {}", files.left_out(), name),
-        "the others were used; unpack it and give the folders that matter"));
-  if (!files.is_written())
-    caveats_.push_back(core::make_caveat(
-        "input.unreadable", name + ": not every file of it fits into the temporary folder",
-        "the others were used; unpack it and give the folders that matter"));
+  for (const auto& [moved, inside] : files.moved())
+    places_.emplace_back(moved, fmt::format("{}/{}", name, inside));
+  add_caveats(files, name);
   return fs::exists(place);
 }
 
-void BundleFolder::add_unpacked(const std::string& file, int depth, std::vector<std::string>& all) {
+void BundleFolder::add_tar(const std::string& file, int depth, std::vector<std::string>& all) {
   constexpr int kDeepest = 4;  // a tar of tars of bundles
+  const TarNames names = names_in(file);
   std::string place;
   bool is_unpacked = false;
-  if (depth < kDeepest && looks_like_tar(file)) {
-    const TarNames names = names_in(file);
-    is_unpacked = names.is_bundle && unpack(file, place);
-    if (!is_unpacked && !names.is_recording && !names.is_bundle)
-      is_unpacked = unpack_pile(file, place);
+  if (names.is_bundle) {
+    is_unpacked = depth < kDeepest && unpack(file, place);
+  } else if (names.has_pile) {
+    if (depth == kDeepest)
+      return caveats_.push_back(
+          core::make_caveat("job.bundle-cut",
+                            fmt::format("{}: a tar within {} others, expected {} at most",
+                                        given_name(file), kDeepest, kDeepest - 1),
+                            "it was left out; unpack it and give its files"));
+    is_unpacked = unpack_pile(file, !names.has_machine, place);
+    if (is_unpacked && names.has_machine) all.push_back(file);
   }
   const auto inside = is_unpacked ? core::expand_paths({place}) : core::input_error("");
   if (!inside) return all.push_back(file);
@@ -274,9 +213,20 @@ void BundleFolder::add_unpacked(const std::string& file, int depth, std::vector<
     each.ends_with("/machine.tar") ? all.push_back(each) : add_unpacked(each, depth + 1, all);
 }
 
-std::vector<std::string> BundleFolder::unpacked(const std::vector<std::string>& files) {
+void BundleFolder::add_unpacked(const std::string& file, int depth, std::vector<std::string>& all) {
+  if (!looks_like_tar(file)) return all.push_back(file);
+  if (depth == 0 && is_one_of(file, tars_)) return;  // a copy
+  if (depth == 0) tars_.push_back(file);
+  add_tar(file, depth, all);
+}
+
+core::Result<std::vector<std::string>> BundleFolder::unpacked(
+    const std::vector<std::string>& files) {
   std::vector<std::string> all;
   for (const std::string& file : files) add_unpacked(file, 0, all);
+  drop_packed_twins(all, [&](const std::string& file) { return given_name(file); });
+  if (all.empty() && !caveats_.empty())
+    return core::input_error(caveats_.front().missing, caveats_.front().effect);
   return all;
 }
 
@@ -326,6 +276,7 @@ core::Error BundleFolder::named_as_given(core::Error error) const {
   const Renaming rename(places_);
   rename.in(error.message);
   rename.in(error.where.file);
+  for (const core::Caveat& caveat : caveats_) error.message += "; " + caveat.missing;
   return error;
 }
 

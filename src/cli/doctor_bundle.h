@@ -19,12 +19,16 @@
 
 namespace comm_probe::cli {
 
+class TarToFolder;
+
 class BundleFolder {
  public:
   // The files with every bundle replaced by what is unpacked from it: BUNDLE/HOST/machine.tar,
-  // BUNDLE/HOST/files/..., and every other tar, up to four deep, by its files. A bundle that cannot
-  // be read stays a path. Their counters are not among them, but in counters().
-  std::vector<std::string> unpacked(const std::vector<std::string>& files);
+  // BUNDLE/HOST/files/..., and every other tar, up to four deep, by its files (deeper ones are
+  // caveats). A bundle that cannot be read stays a path. A copy of a tar, and what stands beside a
+  // tar unpacked from it, count once. Their counters are not among them, but in counters(). Fails
+  // where no file is left.
+  core::Result<std::vector<std::string>> unpacked(const std::vector<std::string>& files);
   // The file in which everything is put that "-" or the path of a pipe gives.
   core::Result<std::string> kept(const std::string& stream);
   // Paths as the user knows them, in everything that the document says.
@@ -32,14 +36,16 @@ class BundleFolder {
   void name_as_given(core::Json& pictures) const;
   core::Error named_as_given(core::Error error) const;
   const std::vector<topology::NetSnapshot>& counters() const { return counters_; }
-  // Of bundles that hold more files than are unpacked.
+  // Of what is not unpacked, or not all of it.
   const std::vector<core::Caveat>& caveats() const { return caveats_; }
 
  private:
   void name_packed_files(std::string& command) const;
   bool make_root();
   bool unpack(const std::string& path, std::string& place);
-  bool unpack_pile(const std::string& path, std::string& place);
+  bool unpack_pile(const std::string& path, bool with_machine, std::string& place);
+  void add_caveats(const TarToFolder& files, const std::string& name);
+  void add_tar(const std::string& file, int depth, std::vector<std::string>& all);
   void add_unpacked(const std::string& file, int depth, std::vector<std::string>& all);
   std::string new_place(const std::string& path);
   std::string given_name(const std::string& path) const;
@@ -50,6 +56,7 @@ class BundleFolder {
   std::vector<std::pair<std::string, std::string>> places_ = {};  // folder or file, its name
   // folder of each archive's files, with "/" at its end, and the archive as the user knows it
   std::vector<std::pair<std::string, std::string>> inside_ = {};
+  std::vector<std::string> tars_ = {};  // of the given files
   std::vector<topology::NetSnapshot> counters_ = {};
   std::vector<core::Caveat> caveats_ = {};
 };

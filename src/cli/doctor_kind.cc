@@ -1,6 +1,7 @@
 #include "cli/doctor_kind.h"
 
 #include "core/archive.h"
+#include "core/foreign_packing.h"
 #include "torch/readers/flight_recorder.h"
 #include "torch/readers/inspector.h"
 #include "torch/readers/kineto.h"
@@ -31,7 +32,7 @@ PileKind kind_of(core::Input& input) {
   if (torch::looks_like_ras(head)) return PileKind::kReport;
   if (torch::looks_like_dump(head)) return PileKind::kDump;
   if (core::Archive::looks_like_tar(head)) return PileKind::kMachine;
-  if (head.starts_with("PK\x03\x04")) return PileKind::kZip;
+  if (core::is_packed_otherwise(head)) return PileKind::kPacked;
   switch (core::classify_content(head)) {
     case core::ContentClass::kJson:
       return PileKind::kJson;
@@ -49,6 +50,14 @@ PileKind kind_of(core::Input& input) {
       break;
   }
   return PileKind::kOther;
+}
+
+core::Error packed_error(const std::string& path) {
+  auto input = core::Input::open(path);
+  core::Error error = core::input_error((input ? core::describe_content(input->head()) : "packed") +
+                                        ", expected what is in it");
+  error.where.file = path;
+  return error;
 }
 
 }  // namespace comm_probe::cli

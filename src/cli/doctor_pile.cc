@@ -17,6 +17,7 @@
 #include "core/finding_table.h"
 #include "core/input.h"
 #include "core/parallel.h"
+#include "core/repeats.h"
 #include "core/word_scan.h"
 #include "curve/node_matrix.h"
 #include "diagnose/job_runs.h"
@@ -305,9 +306,8 @@ void PileReading::read_content(std::size_t i) {
     case PileKind::kText:
       read_parts(path, content);
       return;
-    case PileKind::kZip:
-      content.error = core::input_error("a zip archive, expected its files", "unpack it first");
-      content.error->where.file = path;
+    case PileKind::kPacked:
+      content.error = packed_error(path);
       return;
     case PileKind::kReport:
     case PileKind::kGraphs:
@@ -348,7 +348,9 @@ void PileReading::read_lines_of(std::size_t i, torch::JobLineReader& job_reader)
   };
   const std::size_t before = found();
   core::LineReader lines(*input);
+  core::Repeats repeats;
   for (core::Line line; lines.next(line);) {
+    if (repeats.is_enough(line.text)) continue;
     const bool is_nccl = log_reader_.add(line);
     content.has_nccl_lines = content.has_nccl_lines || is_nccl;
     // of NCCL's own lines only those of trouble tell something of the job
