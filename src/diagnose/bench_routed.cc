@@ -61,6 +61,19 @@ core::Finding order_finding(const RoutedRow& flat, const RoutedRow& dedup,
   return finding;
 }
 
+// The largest ratio of the slowest to the fastest sample, of the calibration and of both schemes.
+double spread_of(const RoutedRun& run) {
+  double most = 1;
+  for (const RoutedRow* row : {&run.empty, &run.even, &run.rows[0], &run.rows[1]})
+    for (const measure::RoutedPhase* phase : {&row->dispatch, &row->combine})
+      if (phase->fastest > core::Duration()) most = std::max(most, phase->slowest / phase->fastest);
+  return most;
+}
+
+std::string order_text(const std::string& order) {
+  return order == "neither" ? "neither is faster" : order + " is faster";
+}
+
 std::string times_text(const RoutedRow& flat, const RoutedRow& dedup) {
   return fmt::format("flat {} (predicted {}), dedup {} (predicted {})",
                      format_duration(flat.time()), format_duration(flat.predicted()),
@@ -83,15 +96,24 @@ BenchJudgement judge_routed(const RoutedRun& run) {
   const auto predicted = steady_order(flat, dedup);
   const std::string measured = faster(flat.time(), dedup.time());
   judgement.verdict = times_text(flat, dedup);
-  if (!predicted)
+  if (const double spread = spread_of(run); spread >= kVoidSpread)
+    judgement.verdict += fmt::format(
+        "; no comparison: samples differ {:.3g}-fold, other work was on the cores", spread);
+  else if (!predicted)
     judgement.verdict +=
-        "; the calibration's own samples are too far apart to predict which is faster";
+        "; no comparison: the calibration's own samples are too far apart to predict which is "
+        "faster";
   else if (*predicted == measured)
-    judgement.verdict += fmt::format(": {} is faster, as predicted", measured);
+    judgement.verdict += fmt::format(": {}, as predicted", order_text(measured));
   // without a limit both are what the cores make of it: no ledger to be held to
   else if (run.is_limited && *predicted != "neither" && measured != "neither" &&
            are_apart(flat, dedup))
     judgement.findings.push_back(order_finding(flat, dedup, *predicted, measured));
+  else
+    judgement.verdict += fmt::format(
+        "; no comparison: {}, the prediction was that {}, {}", order_text(measured),
+        order_text(*predicted),
+        run.is_limited ? "and their samples overlap or are alike" : "and no --nic limits them");
   return judgement;
 }
 

@@ -9,6 +9,8 @@ namespace comm_probe::diagnose {
 
 // Schemes whose times differ by less than this share have no order.
 inline constexpr double kSameTime = 0.05;
+// Slowest over fastest sample from which a column of times says nothing.
+inline constexpr double kVoidSpread = 10;
 
 BenchJudgement judge_routed(const measure::RoutedRun& run);
 

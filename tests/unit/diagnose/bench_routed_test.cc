@@ -55,6 +55,35 @@ TEST(BenchRoutedJudgement, AnOrderThatHoldsIsHeldTo) {
   EXPECT_TRUE(judged(flat, wide).findings.empty());
 }
 
+// A busy machine: combine took 19 us to 3.9 ms, or the calibration did. Both columns are void, and
+// the measured order, the reverse of the predicted, is not left to be read out of them.
+TEST(BenchRoutedJudgement, ATenfoldSpreadIsNoComparison) {
+  const Times flat = {76_us, 70_us, 80_us, 99_us, 90_us, 110_us};
+  const Times dedup = {64_us, 60_us, 66_us, 176_us, 19_us, 3900_us};
+  const BenchJudgement measured = judged(flat, dedup);
+  EXPECT_TRUE(measured.findings.empty());
+  EXPECT_NE(measured.verdict.find("no comparison: samples differ 205-fold"), std::string::npos)
+      << measured.verdict;
+  measure::RoutedRun run;
+  run.is_limited = true;
+  run.rows = {row_of(model::MoeScheme::kFlat, {200_ms, 195_ms, 205_ms, 200_ms, 190_ms, 210_ms}),
+              row_of(model::MoeScheme::kDedup, {100_ms, 95_ms, 105_ms, 120_ms, 115_ms, 130_ms})};
+  run.even.dispatch.fastest = 18_us;
+  run.even.dispatch.slowest = 8893_us;
+  EXPECT_NE(judge_routed(run).verdict.find("no comparison"), std::string::npos);
+}
+
+// Where the order is not held to, the verdict says so, with both orders.
+TEST(BenchRoutedJudgement, AnOrderThatIsNotHeldToIsSaid) {
+  const Times flat = {100_ms, 95_ms, 105_ms, 200_ms, 190_ms, 210_ms};
+  const Times wide = {150_ms, 145_ms, 160_ms, 120_ms, 115_ms, 195_ms};
+  const BenchJudgement judgement = judged(flat, wide);
+  EXPECT_NE(judgement.verdict.find("no comparison: dedup is faster, the prediction was that flat "
+                                   "is faster, and their samples overlap"),
+            std::string::npos)
+      << judgement.verdict;
+}
+
 TEST(BenchRoutedJudgement, AsPredicted) {
   const BenchJudgement good = judged({200_ms, 195_ms, 205_ms, 200_ms, 190_ms, 210_ms},
                                      {100_ms, 95_ms, 105_ms, 120_ms, 115_ms, 130_ms});
