@@ -211,12 +211,13 @@ double RoutedTraffic::imbalance() const {
 RoutedPrice price_routed(const RoutedTraffic& traffic, const MoeLayer& layer, const MoeLinks& links,
                          MoeScheme scheme) {
   RoutedPrice price;
-  std::uint64_t nic = 0, nvlink = 0, out = 0;
+  std::uint64_t nic = 0, nvlink = 0, out = 0, inside = 0;
   int nic_rank = 0, nvlink_rank = 0;
   for (std::size_t rank = 0; rank < traffic.ranks.size(); ++rank) {
     const LaneCopies& lanes =
         scheme == MoeScheme::kFlat ? traffic.ranks[rank].flat : traffic.ranks[rank].dedup;
     out += lanes.nic_out;
+    inside += lanes.nvlink_out;
     if (lanes.most_nic() > nic) nic = lanes.most_nic(), nic_rank = static_cast<int>(rank);
     if (lanes.most_nvlink() > nvlink)
       nvlink = lanes.most_nvlink(), nvlink_rank = static_cast<int>(rank);
@@ -230,7 +231,10 @@ RoutedPrice price_routed(const RoutedTraffic& traffic, const MoeLayer& layer, co
   price.combine = priced(layer.combine);
   price.slowest = price.dispatch.is_nic_bound() ? nic_rank : nvlink_rank;
   price.nic_most = nic;
-  price.nic_mean = static_cast<double>(out) / static_cast<double>(traffic.ranks.size());
+  price.nvlink_most = nvlink;
+  const auto ranks = static_cast<double>(traffic.ranks.size());
+  price.nic_mean = static_cast<double>(out) / ranks;
+  price.nvlink_mean = static_cast<double>(inside) / ranks;
   return price;
 }
 

@@ -23,6 +23,7 @@ struct Routing {
   int topk = 0;
   int experts = 0;                        // at most kNoExpert
   std::vector<std::uint16_t> picks = {};  // topk per token
+  std::int64_t undecided = 0;             // tokens whose logits were all equal
   std::int64_t tokens() const {
     return topk > 0 ? static_cast<std::int64_t>(picks.size()) / topk : 0;
   }
@@ -82,6 +83,8 @@ struct RoutedPrice {
   int slowest = 0;      // the rank with the most NIC bytes, or NVLink bytes where those count
   double nic_mean = 0;  // copies out of a rank
   std::uint64_t nic_most = 0;
+  double nvlink_mean = 0;  // likewise, to its neighbours
+  std::uint64_t nvlink_most = 0;
   core::Duration time() const { return dispatch.time() + combine.time(); }
 };
 RoutedPrice price_routed(const RoutedTraffic& traffic, const MoeLayer& layer, const MoeLinks& links,

@@ -90,6 +90,10 @@ void read_heads(Parts& parts, ModelConfig& config) {
   ConfigFields& fields = parts.text;
   catalog::ModelShape& shape = config.shape;
   const UsualShape* usual = usual_shape(parts.model);
+  const bool has_heads =
+      fields.has("num_attention_heads") || fields.has("n_head") || fields.has("n_heads");
+  if (!has_heads && fields.has("state_size"))  // Mamba: a state and no attention
+    return fields.fail("no layer of it has an attention cache");
   shape.hidden = fields.number({"hidden_size", "n_embd", "d_model"}, kMostWidth);
   shape.heads = usual && usual->heads > 0 && parts.is_nested
                     ? fields.number_or({"num_attention_heads"}, kMostWidth, usual->heads)

@@ -150,10 +150,14 @@ core::Result<model::Routing> read_npy_routing(core::Input& input, const RoutingS
       {"<f4", read_array<float>},         {"<f8", read_array<double>}};
   for (const auto& [type, reader] : kTypes)
     if (header->type == type) return reader(input, shape, *header);
-  return at_offset(input_error(fmt::format("numbers of type '{}'", header->type),
-                               "expected whole numbers or float32, little-endian: "
-                               "array.astype('int32')"),
-                   input.name(), 0);
+  // float16, and bfloat16, which numpy stores as two opaque bytes: a router's logits
+  const bool may_be_logits = header->type.find_first_of("fV") != std::string::npos;
+  return at_offset(
+      input_error(fmt::format("numbers of type '{}'", header->type),
+                  may_be_logits
+                      ? "expected float32 for logits, little-endian: array.astype('float32')"
+                      : "expected whole numbers or float32, little-endian: array.astype('int32')"),
+      input.name(), 0);
 }
 
 core::Result<model::Routing> read_binary_routing(core::Input& input, const RoutingShape& shape) {

@@ -39,6 +39,9 @@ core::Result<bool> RoutingPicks::take_largest() {
       return input_error(fmt::format("token {} has a logit that is {}", tokens(),
                                      std::isnan(values_[i]) ? "no number" : "infinite"));
     }
+  const bool are_alike = std::all_of(values_.begin(), values_.end(),
+                                     [this](double value) { return value == values_.front(); });
+  if (are_alike && shape_.experts > shape_.topk) ++routing_.undecided;
   std::iota(order_.begin(), order_.end(), std::uint16_t{0});
   const auto end = order_.begin() + shape_.topk;
   std::partial_sort(order_.begin(), end, order_.end(), [this](std::uint16_t a, std::uint16_t b) {

@@ -64,6 +64,25 @@ TEST(RoutingFile, LogitsBecomeTheirLargest) {
   EXPECT_EQ(text->picks, kPicks);
 }
 
+// A router that was never run: ties go to the lowest numbers, and that is counted.
+TEST(RoutingFile, EqualLogitsAreCounted) {
+  const auto routing = read(npy("<f4", "(2, 4)", packed<float>({1, 1, 1, 1, 0, 1, 2, 3})));
+  ASSERT_TRUE(routing) << routing.error().one_line();
+  EXPECT_EQ(routing->undecided, 1);
+  EXPECT_EQ(read(packed<std::int32_t>({0, 1, 3, 2}))->undecided, 0);
+}
+
+// What routers emit are float16 and bfloat16 logits: as int32 they would be expert ids.
+TEST(RoutingFile, AdviceKeepsLogitsLogits) {
+  const auto advice = [](const char* type) {
+    const auto routing = read(npy(type, "(2, 4)", std::string(16, '\0')));
+    return routing ? "accepted" : routing.error().hint;
+  };
+  for (const char* type : {"<f2", "<V2", "|V2", ">f4"})
+    EXPECT_NE(advice(type).find("astype('float32')"), std::string::npos) << type << advice(type);
+  EXPECT_NE(advice(">i8").find("astype('int32')"), std::string::npos);
+}
+
 TEST(RoutingFile, TextAndPlainInts) {
   for (const char* text :
        {"0,1\n3,2\n", "expert0,expert1\n0,1\n3,2", "# topk ids\n0 1\n\n3\t2\n"}) {
