@@ -58,6 +58,12 @@ constexpr std::array kFindings = {
         "cost per descriptor (cuda_ipc)",
         "larger blocks, fewer of them in a batch; `top -H` while it runs; UCX_PROTO_INFO=y "
         "names the transport"},
+    FindingEntry{"curve.transfer-at-tcp-rate", kWarning, Layer::kRdma,
+                 "nixlbench's large blocks reach no more than TCP gives",
+                 "UCX took TCP: UCX_TLS without rc, UCX_NET_DEVICES of another NIC, a container "
+                 "without /dev/infiniband; or it emulates reads",
+                 "UCX_PROTO_INFO=y names the transport; ib_write_bw between the same hosts shows "
+                 "what the NIC can"},
     FindingEntry{"curve.transfer-way-slow", kWarning, Layer::kRdma,
                  "one way of nixlbench (host or GPU memory, read or written) is below a quarter of "
                  "the best",

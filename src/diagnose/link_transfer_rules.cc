@@ -1,8 +1,10 @@
-// nixlbench: is it the bytes that take the time, or handing them over? And is one of the four ways
-// (host or GPU memory, read or written) far below the others?
+// nixlbench: is it the bytes that take the time, or handing them over? Is the rate one that RDMA
+// never has? And is one of the four ways (host or GPU memory, read or written) far below the
+// others?
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -17,8 +19,9 @@ using curve::LinkRow;
 using curve::LinkTest;
 
 // name, value, applies when, source
-constexpr double kPostingShare = 0.3;  // of a transfer: kv-transfer.md section 5.1
-constexpr double kFarBelow = 0.25;     // of the best way: users-inference.md, row 20
+constexpr double kPostingShare = 0.3;    // of a transfer: kv-transfer.md section 5.1
+constexpr double kFarBelow = 0.25;       // of the best way: users-inference.md, row 20
+constexpr double kWholeBytes = 1 << 20;  // smaller blocks are latency
 
 core::Evidence evidence_of(const LinkTest& test, const LinkRow& row, std::string text) {
   return {test.file, row.line, std::move(text)};
@@ -35,8 +38,17 @@ const LinkRow* posting_row(const LinkTest& test) {
   return worst;
 }
 
-// "GPU memory, read"
+bool says_way(const LinkTest& test) { return !test.command.empty() || !test.transport.empty(); }
+
+// Backends that write to disks and object stores have other rates.
+bool is_over_network(const LinkTest& test) {
+  return test.transport.empty() || test.transport.starts_with("UCX") ||
+         test.transport == "LIBFABRIC" || test.transport == "Mooncake";
+}
+
+// "GPU memory, read"; without a command or a configuration the file has to do.
 std::string way_of(const LinkTest& test) {
+  if (!says_way(test)) return fmt::format("{}:{}", test.file, test.first_line);
   return fmt::format("{} memory, {}", test.gpu.is_used ? "GPU" : "host",
                      test.reads ? "read" : "written");
 }
@@ -54,7 +66,11 @@ Finding far_below(const LinkTest& slow, const LinkTest& fast) {
                     core::format_bytes(row->bytes))));
   finding.expected = core::figure(*high.average, core::Basis::kMeasured, way_of(fast));
   finding.observed = core::figure(*low.average, core::Basis::kMeasured, way_of(slow));
-  finding.confidence = core::Confidence::kLikely;
+  const bool both_say = says_way(slow) && says_way(fast);
+  finding.confidence = both_say ? core::Confidence::kLikely : core::Confidence::kPossible;
+  if (!both_say)
+    finding.next.emplace_back(
+        "nixlbench's command or configuration: which memory, which direction?");
   if (slow.gpu.is_used && !fast.gpu.is_used)
     finding.next.emplace_back("nvidia-smi topo -m, lsmod | grep peermem   (GPUDirect RDMA)");
   if (slow.reads && !fast.reads)
@@ -64,11 +80,35 @@ Finding far_below(const LinkTest& slow, const LinkTest& fast) {
   return finding;
 }
 
+// No NIC is known here: a rate below any that RDMA has is judged by itself.
+std::optional<Finding> at_tcp_rate(const LinkTest& test) {
+  const model::KvConstant& tcp = model::kv_constant("tcp_rate");
+  const LinkRow* best = best_row(test);
+  if (test.tool != curve::LinkTool::kNixlbench || best == nullptr || !is_over_network(test) ||
+      test.rows.back().bytes.count() < kWholeBytes || best->average->in_GBps() >= tcp.value)
+    return std::nullopt;
+  Finding finding =
+      core::make_finding("curve.transfer-at-tcp-rate",
+                         fmt::format("{} reaches {}, no more than TCP gives: no RDMA carries it",
+                                     name_of(test), core::format_bandwidth(*best->average)));
+  finding.observed = core::figure(*best->average, core::Basis::kMeasured, "the best of its blocks");
+  finding.evidence = {evidence_of(test, *best,
+                                  fmt::format("{} at {}", core::format_bandwidth(*best->average),
+                                              core::format_bytes(best->bytes)))};
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {"UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault",
+                  "UCX_TLS without rc, UCX_NET_DEVICES of another NIC, no /dev/infiniband in the "
+                  "container",
+                  "ib_write_bw between the same two hosts: what the NIC can"};
+  return finding;
+}
+
 }  // namespace
 
 Judgement judge_posting(const LinkTest& test) {
   Judgement out;
   if (test.tool != curve::LinkTool::kNixlbench) return out;
+  if (auto finding = at_tcp_rate(test)) out.findings.push_back(*std::move(finding));
   const LinkRow* row = posting_row(test);
   if (row == nullptr) return out;
   Finding finding = core::make_finding(
@@ -86,13 +126,11 @@ Judgement judge_posting(const LinkTest& test) {
   return out;
 }
 
-// Only tests whose command says what they did.
 Judgement compare_transfers(std::span<const ComparedTest> tests) {
   Judgement out;
   const LinkTest* fast = nullptr;
   const auto counts = [](const LinkTest& test) {
-    return test.tool == curve::LinkTool::kNixlbench && !test.command.empty() &&
-           best_row(test) != nullptr;
+    return test.tool == curve::LinkTool::kNixlbench && best_row(test) != nullptr;
   };
   for (const ComparedTest& each : tests)
     if (counts(*each.test) &&

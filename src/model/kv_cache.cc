@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -86,13 +87,28 @@ core::Result<KvCache> kv_cache(const catalog::ModelShape& shape, KvType type, in
   return KvCache{shape, type, block};
 }
 
-std::uint64_t kv_blocks(const KvCache& cache, std::uint64_t tokens) {
+namespace {
+
+struct LayerGroup {
+  std::uint64_t layers;
+  std::uint64_t blocks;  // of each
+};
+// The layers that keep all, and those with a window: their blocks lie apart.
+std::array<LayerGroup, 2> layer_groups(const KvCache& cache, std::uint64_t tokens) {
   const catalog::ModelShape& shape = cache.shape;
   const std::uint64_t all = blocks_of(tokens, cache.block);
   const std::uint64_t kept =
       std::min(all, blocks_of(static_cast<std::uint64_t>(shape.window), cache.block) + 1);
-  return all * static_cast<std::uint64_t>(shape.layers - shape.window_layers) +
-         kept * static_cast<std::uint64_t>(shape.window_layers);
+  return {LayerGroup{static_cast<std::uint64_t>(shape.layers - shape.window_layers), all},
+          LayerGroup{static_cast<std::uint64_t>(shape.window_layers), kept}};
+}
+
+}  // namespace
+
+std::uint64_t kv_blocks(const KvCache& cache, std::uint64_t tokens) {
+  std::uint64_t blocks = 0;
+  for (const LayerGroup& group : layer_groups(cache, tokens)) blocks += group.layers * group.blocks;
+  return blocks;
 }
 
 core::Bytes kv_bytes(const KvCache& cache, std::uint64_t tokens) {
@@ -141,10 +157,12 @@ core::Result<KvMove> kv_move(const KvCache& cache, int prefill_tp, int decode_tp
 
 std::uint64_t kv_descriptors(const KvCache& cache, std::uint64_t tokens, const KvMove& move,
                              int merge) {
-  const std::uint64_t pieces = kv_blocks(cache, tokens) * (cache.shape.is_mla() ? 1U : 2U) *
-                               static_cast<std::uint64_t>(move.sources);
+  const std::uint64_t sides = cache.shape.is_mla() ? 1U : 2U;
   const auto joined = static_cast<std::uint64_t>(merge);
-  return (pieces + joined - 1) / joined;
+  std::uint64_t descriptors = 0;
+  for (const LayerGroup& group : layer_groups(cache, tokens))
+    descriptors += group.blocks * ((group.layers * sides + joined - 1) / joined);
+  return descriptors * static_cast<std::uint64_t>(move.sources);
 }
 
 }  // namespace comm_probe::model

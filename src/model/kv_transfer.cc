@@ -16,6 +16,8 @@ constexpr std::array kConstants = {
                "Mooncake documentation: T = 0.4 ms + bytes / b over 128 to 32768 tokens"},
     KvConstant{"small_descriptor", 65536, "B", "below it posting rules, whatever the NIC",
                "posting x 20 GB/s; the sizes at which the reports above change sides"},
+    KvConstant{"tcp_rate", 2, "GB/s", "transfers of 1 MiB and more: below it no RDMA carries them",
+               "nixl #791: 1.8 GB/s where UCX took TCP; vLLM #52607: 0.5"},
     KvConstant{"decode_step", 20, "ms", "where none is given; 10 to 30 ms are usual", "assumed"},
     KvConstant{"prefill_efficiency", 0.5, "of the peak", "dense prompts of some 1000 tokens",
                "assumed: 40 to 60 % are usual"},
@@ -76,13 +78,16 @@ std::optional<std::uint64_t> break_even_tokens(const KvPrompt& prompt,
                                                const PromptCompute& compute) {
   const auto block = static_cast<std::uint64_t>(prompt.block);
   const std::uint64_t most = std::max<std::uint64_t>(1, kMostTokens / block);
+  PromptCompute by_tokens = compute;  // grows with them from the first one on
+  by_tokens.least = {};
   const auto fails = [&](std::uint64_t blocks) {
-    return of_blocks(prompt, blocks) > least_compute(prompt, blocks, compute);
+    return of_blocks(prompt, blocks) > least_compute(prompt, blocks, by_tokens);
   };
   if (fails(most)) return std::nullopt;
-  // the last block in which some prompt is better computed
+  // the last block in which some prompt is better computed: not where the shortest pass lasts
+  // longer
   const std::uint64_t last = last_that(0, most, fails);
-  if (last == 0) return 1;
+  if (last == 0 || of_blocks(prompt, last) <= compute.least) return 1;
   const core::Duration moved = of_blocks(prompt, last) * (1 - 1e-9);
   const auto computed_sooner = [&](std::uint64_t tokens) { return compute.time(tokens) < moved; };
   return last_that((last - 1) * block, last * block + 1, computed_sooner) + 1;

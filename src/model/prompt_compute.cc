@@ -32,7 +32,7 @@ core::Duration PromptCompute::attention(std::uint64_t tokens) const {
 }
 
 core::Duration PromptCompute::time(std::uint64_t tokens) const {
-  return per_token * static_cast<double>(tokens) + attention(tokens);
+  return std::max(least, per_token * static_cast<double>(tokens) + attention(tokens));
 }
 
 PromptCompute prompt_compute(const catalog::ModelShape& shape, double active_params,

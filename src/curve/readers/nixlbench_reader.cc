@@ -3,6 +3,8 @@
 // a batch of blocks: posting, then moving. With more than two processes two more columns stand
 // behind the bandwidth; Network Util among them counts 50 GB/s a pair, a constant of the tool.
 //
+// Its configuration stands above the table, an option a line, as "Op type (--op_type=...) : READ".
+//
 //   "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9"
 //   -> 1 MiB, 38.98052 GB/s, 26.9 us
 #include "curve/readers/link_reader.h"
@@ -28,12 +30,15 @@ class NixlbenchReader : public LinkToolReader {
   bool take_row(const LinkLine& line);
   OptionalFigure post_share(const Tokens& tokens) const;
   void open(const LinkLine& line);
+  void take_option(std::string_view line);
+  void take_way();
 
   std::string file_;
   LinkTest test_ = {};
   bool is_open_ = false;
   std::size_t extra_ = 0;  // columns between rate and times
   std::string command_ = {};
+  std::string memory_ = {}, direction_ = {}, backend_ = {};  // of the configuration
   bool row_is_cut_ = false;
 };
 
@@ -45,8 +50,31 @@ bool NixlbenchReader::take(const LinkLine& line) {
     taken = true;
   }
   if (!taken && contains(line.whole, "nixlbench ")) command_ = line.whole.substr(0, 200);
+  if (!taken) take_option(line.whole);
   if (taken) test_.last_line = line.number;
   return taken;
+}
+
+void NixlbenchReader::take_option(std::string_view line) {
+  constexpr std::size_t kLongest = 300;
+  const auto colon = line.rfind(": ");
+  if (line.size() > kLongest || colon == std::string_view::npos) return;
+  std::string value(line.substr(colon + 2));
+  while (!value.empty() && (value.back() == ' ' || value.back() == '\r')) value.pop_back();
+  if (contains(line, "(--initiator_seg_type=") || contains(line, "(--target_seg_type="))
+    memory_ += value + " ";
+  if (contains(line, "(--op_type=")) direction_ = value;
+  if (contains(line, "(--backend=")) backend_ = value;
+}
+
+// The command, or the configuration (whose backend is the transport): without either nobody knows
+// which memory it was.
+void NixlbenchReader::take_way() {
+  const std::string memory = std::exchange(memory_, {}) + test_.command;
+  const std::string direction = std::exchange(direction_, {}) + test_.command;
+  test_.gpu.is_used = contains(memory, "VRAM");
+  test_.reads = contains(direction, "READ");
+  test_.transport = std::exchange(backend_, {});
 }
 
 OptionalFigure NixlbenchReader::post_share(const Tokens& tokens) const {
@@ -62,15 +90,21 @@ bool NixlbenchReader::take_row(const LinkLine& line) {
   const std::size_t whole = kFixed + extra_ + kTimes;
   if (tokens.size < 2 || tokens.size > whole) return false;
   const auto block = parse_decimal(tokens.at[kBlock]), batch = parse_decimal(tokens.at[kBatch]);
-  if (!block || !batch || *block < 1 || *block > 1e15 || *batch < 1 || *batch > 1e9) return false;
-  if (tokens.size < whole) {
+  if (!block || !batch) return false;
+  constexpr double kMostGBps = 1e4;  // no link of a machine: a damaged line
+  const bool is_row = *block >= 1 && *block <= 1e15 && *batch >= 1 && *batch <= 1e9;
+  if (!is_row || tokens.size < whole) {
     row_is_cut_ = true;
     return true;
   }
   const auto rate = parse_decimal(tokens.at[kRate]);
   const auto time = parse_decimal(tokens.at[kFixed + extra_]);
-  if (!rate || !time || *rate < 0 || *time < 0 || *rate > kLargestFigure || *time > kLargestFigure)
+  const bool is_whole =
+      rate && time && *rate >= 0 && *time >= 0 && *rate <= kMostGBps && *time <= kLargestFigure;
+  if (!is_whole) {
+    row_is_cut_ = true;
     return true;
+  }
   LinkRow row;
   row.bytes = core::Bytes::of(*block);
   row.average = core::Bandwidth::from_GBps(*rate);
@@ -92,8 +126,7 @@ void NixlbenchReader::open(const LinkLine& line) {
   extra_ = contains(line.text, "Aggregate B/W") ? kAggregateColumns : 0;
   test_.command = std::exchange(command_, {});
   test_.host = host_of_prompt(test_.command);
-  test_.reads = contains(test_.command, "READ");
-  test_.gpu.is_used = contains(test_.command, "VRAM");
+  take_way();
   if (extra_ > 0) test_.title = "Network Util (%) is of 50 GB/s a pair, a constant of nixlbench";
   is_open_ = true;
 }

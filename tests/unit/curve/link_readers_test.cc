@@ -681,6 +681,45 @@ TEST(Nixlbench, RowsAreBlocks) {
   EXPECT_NEAR(test.rows[3].average->in_GBps(), 48.601437, 1e-9);
 }
 
+// What stands above the table, as nixlbench prints it (its configuration in nixl issue 922).
+TEST(Nixlbench, ConfigurationSaysTheWay) {
+  const auto test_of = [](const std::string& memory, const std::string& op) {
+    const Reading reading = read_text(
+        "NIXLBench Configuration\n"
+        "Backend (--backend=[UCX,GDS,GDS_MT,POSIX,Mooncake,HF3FS,OBJ,AZURE_BLOB]): UCX\n"
+        "Initiator seg type (--initiator_seg_type=[DRAM,VRAM])       : " +
+        memory +
+        "\nTarget seg type (--target_seg_type=[DRAM,VRAM])             : DRAM\n"
+        "Op type (--op_type=[READ,WRITE])                            : " +
+        op +
+        "\nBlock Size (B)  Batch Size  B/W (GB/Sec)  Avg Lat. (us)  Avg Prep (us)  P99 Prep (us)  "
+        "Avg Post (us)  P99 Post (us)  Avg Tx (us)  P99 Tx (us)\n"
+        "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9\n");
+    EXPECT_EQ(reading.links.size(), 1u);
+    return reading.links.at(0);
+  };
+  const LinkTest host = test_of("DRAM", "WRITE"), gpu = test_of("VRAM", "READ");
+  EXPECT_FALSE(host.gpu.is_used || host.reads);
+  EXPECT_TRUE(gpu.gpu.is_used && gpu.reads);
+  EXPECT_EQ(gpu.transport, "UCX");
+}
+
+// A row that is none is said, not dropped: a batch of -1, no number, 100 TB/s.
+TEST(Nixlbench, DamagedRowsAreSaid) {
+  for (const char* row :
+       {"65536 -1 1.0 55.0 20.0 25.0 1.2 2.1 6.8 7.1", "65536 1 nan 55.0 20.0 25.0 1.2 2.1 6.8 7.1",
+        "1048576 1 99999.0 0.01 20.0 25.0 1.3 2.1 525.6 526.9"}) {
+    const Reading reading = read_text(
+        "Block Size (B)  Batch Size  B/W (GB/Sec)  Avg Lat. (us)  Avg Prep (us)  P99 Prep (us)  "
+        "Avg Post (us)  P99 Post (us)  Avg Tx (us)  P99 Tx (us)\n"
+        "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9\n" +
+        std::string(row) + "\n");
+    ASSERT_EQ(reading.links.size(), 1u) << row;
+    EXPECT_EQ(reading.links[0].rows.size(), 1u) << row;
+    EXPECT_TRUE(reading.links[0].is_cut) << row;
+  }
+}
+
 TEST(Nixlbench, AggregateColumnsStandBetween) {
   const Reading reading = read_text(
       "$ nixlbench --op_type READ --initiator_seg_type VRAM\n"

@@ -135,6 +135,13 @@ TEST(KvTime, PostingAndBytes) {
   const std::uint64_t pieces = kv_descriptors(cache, 4096, *kv_move(cache, 8, 8), 1);
   EXPECT_EQ(pieces, 40960u);
   EXPECT_EQ(kv_descriptors(cache, 4096, *kv_move(cache, 8, 8), 80), 512u);
+  // a block is one piece at best, whatever is merged; layers with a window have their own blocks
+  EXPECT_EQ(kv_descriptors(cache, 4096, *kv_move(cache, 8, 8), 160), 256u);
+  EXPECT_EQ(kv_descriptors(cache, 4096, *kv_move(cache, 8, 8), 1000), 256u);
+  KvCache windows = cache;
+  windows.shape.window = 128;
+  windows.shape.window_layers = windows.shape.layers / 2;
+  EXPECT_EQ(kv_descriptors(windows, 4096, *kv_move(cache, 8, 8), 80), 256u + 9u);
   EXPECT_NEAR(kv_time({160_MiB, pieces, 50_GBps}).total().in_ms(), 147.1, 0.05);
   EXPECT_TRUE(kv_time({160_MiB, pieces, 50_GBps}).is_descriptor_bound());
 }
