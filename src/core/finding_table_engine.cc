@@ -42,6 +42,23 @@ constexpr std::array kFindings = {
                  "request.",
                  "Larger blocks (--block-size 64), cross-layer blocks, the HND layout; `comm-probe "
                  "calc kv` shows descriptors and their cost."},
+    FindingEntry{"log.kv-slow", kWarning, Layer::kRdma,
+                 "A KV transfer is far slower than a NIC with RDMA.",
+                 "UCX took TCP (UCX_TLS without rc, UCX_NET_DEVICES of another NIC, a container "
+                 "without /dev/infiniband), emulates reads, or copies through host memory; two "
+                 "instances on one node without NVLink.",
+                 "UCX_PROTO_INFO=y names the transport of every way; nixlbench between the same "
+                 "two hosts; `comm-probe doctor` with ibstat's output compares with the port."},
+    FindingEntry{"log.kv-without-rdma", kWarning, Layer::kRdma,
+                 "UCX moves KV caches without RDMA, by its settings or for lack of NVLink.",
+                 "UCX_TLS=tcp from a container image or a recipe; reads over cuda_ipc on a machine "
+                 "without NVLink, which UCX emulates.",
+                 "Leave UCX_TLS out or add rc, cuda_copy and cuda_ipc; UCX_PROTO_INFO=y names the "
+                 "transport of every way."},
+    FindingEntry{"log.kv-side-channel-local", kWarning, Layer::kFramework,
+                 "A KV connector asked its own host for the other instance.",
+                 "VLLM_NIXL_SIDE_CHANNEL_HOST is not set: localhost is its default.",
+                 "Set it on every instance to an address that the other hosts reach."},
     FindingEntry{"log.kv-staged", kInfo, Layer::kRdma,
                  "KV caches go through host memory between prefill and decode.",
                  "kv_buffer_device=cpu, often the way round a UCX without CUDA or a NIC without "
@@ -88,6 +105,13 @@ constexpr std::array kFindings = {
                  "Skewed routing, experts placed by number, few redundant experts.",
                  "Expert load balancing with redundant experts; `comm-probe calc moe --routing` "
                  "says what copies of the hottest would save."},
+    FindingEntry{"log.experts-all-gather", kWarning, Layer::kFramework,
+                 "The experts of many ranks exchange tokens by all-gather: every rank gets the "
+                 "tokens of all others.",
+                 "allgather_reducescatter is vLLM's default of --all2all-backend; it is right on "
+                 "one node, where top-k is about the number of ranks.",
+                 "--all2all-backend deepep_low_latency or deepep_high_throughput; `comm-probe calc "
+                 "moe` prices them side by side."},
     FindingEntry{
         "log.experts-moved", kWarning, Layer::kFramework,
         "The engine stood still for a second or more while it moved experts between ranks.",

@@ -69,7 +69,7 @@ const OffAdvice& advice_on(OffCause cause) {
 
 std::optional<int> ranks_of(const serving::EngineLines& lines) {
   for (const serving::EngineStart& start : lines.starts)
-    if (start.tensor_parallel) return start.tensor_parallel;
+    if (start.attention_ranks().value_or(1) > 1) return start.attention_ranks();
   return std::nullopt;
 }
 
@@ -131,14 +131,24 @@ Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
   return finding;
 }
 
+// The start that a list belongs to: the last before it in its file, else the first behind.
+const serving::EngineStart* start_of(const serving::EngineLines& lines, const BackendList& list) {
+  const serving::EngineStart* found = nullptr;
+  for (const serving::EngineStart& start : lines.starts) {
+    if (start.evidence.source != list.evidence.source) continue;
+    if (found == nullptr || start.evidence.line.value_or(0) <= list.evidence.line.value_or(0))
+      found = &start;
+  }
+  return found;
+}
+
 // The list lacks CUSTOM and no line says why: a flag, or a single rank (which has no list).
 std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
   for (const BackendList& list : lines.lists) {
     if (!list.is_tensor_parallel() || list.has("CUSTOM") || !list.could_have("CUSTOM")) continue;
     if (is_mended(lines, "CUSTOM", list.evidence.source, list.last_line)) continue;
-    const bool by_flag = std::any_of(
-        lines.starts.begin(), lines.starts.end(),
-        [](const serving::EngineStart& one) { return one.custom_disabled.value_or(false); });
+    const serving::EngineStart* start = start_of(lines, list);
+    const bool by_flag = start != nullptr && start->custom_disabled.value_or(false);
     Finding finding = core::make_finding(
         "log.custom-all-reduce-absent",
         fmt::format("group {} reduces with {}, without the custom all-reduce{}", list.group,
@@ -159,7 +169,8 @@ std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
 std::optional<Finding> switched_off(const serving::EngineLines& lines) {
   for (const serving::EngineStart& start : lines.starts) {
     if (start.engine != "SGLang" || !start.custom_disabled.value_or(false)) continue;
-    if (start.tensor_parallel.value_or(1) < 2) continue;
+    if (start.attention_ranks().value_or(1) < 2 || start.only_prefills) continue;
+    if (!serving::is_last_of_its_file(start, lines.starts)) continue;
     Finding finding =
         core::make_finding("log.custom-all-reduce-absent",
                            fmt::format("SGLang with TP {} runs without the custom all-reduce: "
@@ -228,12 +239,49 @@ Finding descriptor_bound(const serving::KvTransfers& transfers) {
   return finding;
 }
 
+// No NIC is known here. Below the first rate not even a slow one with RDMA is at work; the second
+// is what one of 200 Gb/s would take, with bytes to spare.
+constexpr double kUsualGBps = 25;
+constexpr double kSlowRatio = 3;  // kv-transfer.md 7.11
+constexpr double kLeastMiB = 16;  // below, fixed costs are much of the time
+constexpr double kMiB = 1024.0 * 1024;
+
+std::optional<Finding> slow_transfer(const serving::KvTransfers& transfers) {
+  const core::Bandwidth rate = transfers.bytes / transfers.time;
+  const bool is_tcp = rate.in_GBps() < model::kv_constant("tcp_rate").value;
+  if (transfers.bytes.count() < kLeastMiB * kMiB || rate.in_GBps() * kSlowRatio >= kUsualGBps)
+    return std::nullopt;
+  Finding finding = core::make_finding(
+      "log.kv-slow",
+      fmt::format(
+          "a KV transfer of {} takes {}: {}, {}", core::format_bytes(transfers.bytes),
+          core::format_duration(transfers.time), core::format_bandwidth(rate),
+          is_tcp ? "what TCP gives, not RDMA" : "a third and less of a NIC of 200 Gb/s or more"));
+  if (!is_tcp) finding.severity = core::Severity::kInfo;
+  finding.confidence = is_tcp ? core::Confidence::kLikely : core::Confidence::kPossible;
+  finding.observed =
+      core::figure(rate, core::Basis::kMeasured, "bytes of one transfer over its time");
+  finding.evidence.push_back({transfers.file, transfers.line, transfers.text});
+  finding.next = {"UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault",
+                  "UCX_TLS and UCX_NET_DEVICES: is rc among them, and the GPU's own NIC?",
+                  "comm-probe doctor LOG with ibstat's output beside it   (the NIC is known then)"};
+  return finding;
+}
+
+// Prefills send messages above every limit of the custom kernel: what they lack costs nothing.
+bool costs_a_prefill(OffCause cause) {
+  return cause == OffCause::kNoP2p || cause == OffCause::kSetupFailed;
+}
+
 // The backends of the start-up.
-Judgement judge_backends(const serving::EngineLines& lines) {
+Judgement judge_backends(const serving::EngineFacts& facts) {
+  const serving::EngineLines& lines = facts.lines;
+  const bool decodes = !only_prefills(facts);
   Judgement judgement;
   bool says_why = false;
   for (const BackendOff& off : lines.off) {
     if (is_mended(lines, off.backend, off.evidence.source, off.evidence.line.value_or(0))) continue;
+    if (off.backend == "CUSTOM" && !decodes && !costs_a_prefill(off.cause)) continue;
     if (off.backend == "CUSTOM") {
       judgement.findings.push_back(custom_off(lines, off));
       says_why = true;
@@ -241,7 +289,7 @@ Judgement judge_backends(const serving::EngineLines& lines) {
     if (off.backend == "SYMM_MEM" && could_be_on(off.cause))
       judgement.findings.push_back(symm_off(off));
   }
-  if (!says_why)
+  if (!says_why && decodes)
     for (const auto& rule : {custom_absent, switched_off})
       if (auto finding = rule(lines)) {
         judgement.findings.push_back(*std::move(finding));
@@ -264,6 +312,37 @@ Finding staged(const serving::KvLines& kv) {
   return finding;
 }
 
+// kv-transfer.md 4.2: both end below 1 GB/s.
+Finding without_rdma(const serving::KvLines& kv) {
+  const bool by_setting = kv.tcp_only.has_value();
+  Finding finding = core::make_finding(
+      "log.kv-without-rdma",
+      by_setting ? "UCX_TLS names tcp and no transport of RDMA: KV caches between hosts go over TCP"
+                 : "UCX switched zero-copy reads over cuda_ipc off, no NVLink was found: reads "
+                   "between instances of this node are emulated, at about 0.5 GB/s");
+  for (const auto& evidence : {kv.tcp_only, kv.no_nvlink})
+    if (evidence) finding.evidence.push_back(*evidence);
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {by_setting ? "leave UCX_TLS out, or add rc (and cuda_copy, cuda_ipc)"
+                             : "pairs of instances on other nodes are not concerned; on this node "
+                               "a connector that writes, or RDMA over the NIC",
+                  "UCX_PROTO_INFO=y: which transport carries the reads? tcp is the fault"};
+  return finding;
+}
+
+Finding local_handshake(const serving::KvLines& kv) {
+  Finding finding = core::make_finding(
+      "log.kv-side-channel-local",
+      "a handshake of the KV connector failed on this host's own address: the other instance told "
+      "its side channel as localhost");
+  finding.evidence.push_back(*kv.local_handshake);
+  finding.confidence = core::Confidence::kLikely;
+  finding.next = {
+      "VLLM_NIXL_SIDE_CHANNEL_HOST=<address that the other host reaches> on both instances",
+      "instances of one host: is the port (VLLM_NIXL_SIDE_CHANNEL_PORT, 5600) that of the other?"};
+  return finding;
+}
+
 Judgement judge_transfers(const serving::KvLines& kv) {
   Judgement judgement;
   for (const serving::KvTransfers& transfers : kv.transfers)
@@ -271,7 +350,15 @@ Judgement judge_transfers(const serving::KvLines& kv) {
       judgement.findings.push_back(descriptor_bound(transfers));
       break;
     }
+  for (const serving::KvTransfers& transfers : kv.transfers)
+    if (auto finding = slow_transfer(transfers);
+        finding && kv.buffer != "cpu" && !is_descriptor_bound(transfers)) {
+      judgement.findings.push_back(*std::move(finding));
+      break;
+    }
   if (kv.buffer == "cpu") judgement.findings.push_back(staged(kv));
+  if (kv.tcp_only || kv.no_nvlink) judgement.findings.push_back(without_rdma(kv));
+  if (kv.local_handshake) judgement.findings.push_back(local_handshake(kv));
   return judgement;
 }
 
@@ -279,7 +366,7 @@ Judgement judge_transfers(const serving::KvLines& kv) {
 
 Judgement judge_engine(const serving::EngineFacts& facts) {
   Judgement judgement = judge_engine_failures(facts.failures);
-  judgement.add(judge_backends(facts.lines));
+  judgement.add(judge_backends(facts));
   judgement.add(judge_engine_experts(facts));
   judgement.add(judge_transfers(facts.kv));
   return judgement;

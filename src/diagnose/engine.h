@@ -5,6 +5,8 @@
 //   CUSTOM missing from a tp list, no line -> log.custom-all-reduce-absent (a flag, or one rank)
 //   torch symmetric memory off             -> log.symm-mem-off, where the GPU could have it
 //   posting is the transfer                -> log.kv-descriptor-bound
+//   a transfer at TCP's rate               -> log.kv-slow
+//   UCX without RDMA, a local side channel -> log.kv-without-rdma, log.kv-side-channel-local
 //   KV buffers in host memory              -> log.kv-staged
 //   CUDA graphs, experts, failures         -> engine_experts.h, engine_failures.h
 // Quiet: the list has what the release offers on this hardware; groups that are not tensor

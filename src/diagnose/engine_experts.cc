@@ -21,13 +21,6 @@ constexpr double kFewTokens = 1e4;
 constexpr double kFewTokensOfAll = 6e5;
 const core::Duration kLongMove = core::Duration::from_seconds(1);
 
-bool only_prefills(const EngineFacts& facts) {
-  if (facts.kv.role == "kv_producer") return true;
-  const auto& starts = facts.lines.starts;
-  return !starts.empty() && std::all_of(starts.begin(), starts.end(),
-                                        [](const auto& start) { return start.only_prefills; });
-}
-
 Finding without_graphs(std::string summary, core::Evidence evidence) {
   Finding finding = core::make_finding(
       "log.cuda-graphs-off", std::move(summary) +
@@ -49,20 +42,11 @@ std::optional<Finding> graphs_off_by_experts(const EngineFacts& facts) {
   return finding;
 }
 
-// A start further down in the same file says what holds now.
-bool is_last_of_its_file(const serving::EngineStart& start,
-                         const std::vector<serving::EngineStart>& starts) {
-  return std::none_of(starts.begin(), starts.end(), [&start](const serving::EngineStart& other) {
-    return other.evidence.source == start.evidence.source &&
-           other.evidence.line.value_or(0) > start.evidence.line.value_or(0);
-  });
-}
-
 // One GPU has nobody to talk to.
 std::optional<Finding> graphs_off_by_flag(const EngineFacts& facts) {
   for (const serving::EngineStart& start : facts.lines.starts) {
     if (!start.eager.value_or(false) || start.tensor_parallel.value_or(2) < 2) continue;
-    if (!is_last_of_its_file(start, facts.lines.starts)) continue;
+    if (!serving::is_last_of_its_file(start, facts.lines.starts)) continue;
     const bool is_vllm = start.engine == "vLLM";
     Finding finding = without_graphs(fmt::format("{} runs without CUDA graphs ({})", start.engine,
                                                  is_vllm ? "enforce_eager" : "disable_cuda_graph"),
@@ -105,10 +89,17 @@ Finding uneven(const ExpertBalance& balance) {
                                   .basis = core::Basis::kRead,
                                   .source = "mean over highest load"};
   finding.evidence.push_back(balance.evidence);
-  finding.next = {
-      "--enable-eplb with redundant experts (vLLM: --eplb-config num_redundant_experts, SGLang: "
-      "--ep-num-redundant-experts)",
-      "comm-probe calc moe ... --routing FILE   (the hottest rank, what copies of experts save)"};
+  // vLLM prints its lines only where EPLB runs
+  if (balance.of_all)
+    finding.next = {"--enable-eplb with --ep-num-redundant-experts"};
+  else
+    finding.next = {
+        "EPLB runs already: num_redundant_experts of --eplb-config (0 by default; about 2.4 GB "
+        "each per rank for DeepSeek-V3), a smaller window_size and step_interval",
+        "has it moved experts yet? Without a line 'Rearranged experts' it has not (first after "
+        "step_interval, 3000 steps)"};
+  finding.next.emplace_back(
+      "comm-probe calc moe ... --routing FILE   (the hottest rank, what copies of experts save)");
   return finding;
 }
 
@@ -127,7 +118,44 @@ Finding moved(const serving::Rearrangements& moves) {
   return finding;
 }
 
+// Every rank gets the tokens of all others, whatever top-k: on 8 ranks as much as an all-to-all
+// with top-8, on more that many times as much (moe.md 8 and 9).
+std::optional<Finding> all_gathers(const EngineFacts& facts) {
+  constexpr int kManyRanks = 16;
+  const auto manager =
+      std::find_if(facts.moe.managers.begin(), facts.moe.managers.end(), [](const auto& one) {
+        return one.backend == "allgather_reducescatter" || one.backend == "naive";
+      });
+  if (manager == facts.moe.managers.end()) return std::nullopt;
+  for (const serving::EngineStart& start : facts.lines.starts) {
+    if (!start.expert_parallel || start.evidence.source != manager->evidence.source) continue;
+    const int ranks = start.tensor_parallel.value_or(1) * start.data_parallel.value_or(1);
+    if (ranks < kManyRanks || start.data_parallel.value_or(1) < 2) continue;
+    Finding finding = core::make_finding(
+        "log.experts-all-gather",
+        fmt::format("the experts of {} ranks exchange tokens by all-gather ({}): every rank gets "
+                    "the tokens of all others, about {:.2g} times what top-8 needs",
+                    ranks, manager->name, (ranks - 1) / 8.0));
+    finding.evidence = {manager->evidence, start.evidence};
+    finding.confidence = core::Confidence::kLikely;
+    finding.next = {
+        "--all2all-backend deepep_low_latency (decode) or deepep_high_throughput (prefill), where "
+        "DeepEP runs",
+        "comm-probe calc moe --hidden H --topk K --nodes N --machine NAME --tokens 128   (both "
+        "stand side by side)"};
+    return finding;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool only_prefills(const EngineFacts& facts) {
+  if (facts.kv.role == "kv_producer") return true;
+  const auto& starts = facts.lines.starts;
+  return !starts.empty() && std::all_of(starts.begin(), starts.end(),
+                                        [](const auto& start) { return start.only_prefills; });
+}
 
 Judgement judge_engine_experts(const EngineFacts& facts) {
   Judgement judgement;
@@ -138,6 +166,7 @@ Judgement judge_engine_experts(const EngineFacts& facts) {
   }
   for (const ExpertBalance& balance : facts.moe.balances)
     if (balance.mean < 1 / kUneven) judgement.findings.push_back(uneven(balance));
+  if (auto finding = all_gathers(facts)) judgement.findings.push_back(*std::move(finding));
   if (facts.moe.rearrangements.longest >= kLongMove)
     judgement.findings.push_back(moved(facts.moe.rearrangements));
   return judgement;

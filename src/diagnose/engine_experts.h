@@ -4,6 +4,7 @@
 //   enforce_eager, disable_cuda_graph, DeepEP's high-throughput kernels -> log.cuda-graphs-off
 //   mean load / highest load < 1/1.5                                    -> log.experts-uneven
 //   moving experts took a second or more                                -> log.experts-moved
+//   all-gather as the all-to-all of 16 ranks and more                   -> log.experts-all-gather
 // Quiet: an instance that only prefills runs without graphs by design; a profile run moves experts
 // too.
 #pragma once
@@ -13,6 +14,8 @@
 
 namespace comm_probe::diagnose {
 
+// It has no decode: every instance, or those of one file.
+bool only_prefills(const serving::EngineFacts& facts);
 Judgement judge_engine_experts(const serving::EngineFacts& facts);
 
 }  // namespace comm_probe::diagnose

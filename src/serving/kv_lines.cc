@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "serving/readers/line_words.h"
+
 namespace comm_probe::serving {
 namespace {
 
@@ -34,6 +36,36 @@ std::string quoted_behind(std::string_view text, std::string_view mark) {
   return std::string(text.substr(0, std::min<std::size_t>(text.find_first_of("'\", )}"), 64)));
 }
 
+// "tcp,cuda_copy": a list that names tcp and nothing that is RDMA; "^tcp" leaves one out.
+bool is_tcp_only(std::string_view value) {
+  while (!value.empty() && (value.front() == '\'' || value.front() == '"')) value.remove_prefix(1);
+  value = value.substr(0, value.find_first_of(" \t'\";)}"));
+  bool has_tcp = false;
+  while (!value.empty()) {
+    const std::string_view word = value.substr(0, value.find(','));
+    value.remove_prefix(std::min(value.size(), word.size() + 1));
+    for (const std::string_view rdma : {"rc", "dc", "ud", "ib", "all", "^", "srd", "rdma"})
+      if (word.starts_with(rdma)) return false;
+    has_tcp = has_tcp || word == "tcp";
+  }
+  return has_tcp;
+}
+
+// What stands in front of "UCX_TLS=": nothing, another setting, export, the prefix of a log.
+bool is_setting(std::string_view before) {
+  while (!before.empty() && (before.back() == ' ' || before.back() == '\t'))
+    before.remove_suffix(1);
+  if (before.empty() || before.ends_with(':') || before.ends_with(']')) return true;
+  const std::string_view word = before.substr(before.find_last_of(" \t") + 1);
+  return word == "export" || word == "env" || word == "-x" || word == "-e" ||
+         word.find('=') != std::string_view::npos;
+}
+
+bool names_this_host(std::string_view text) {
+  return text.find("127.0.0.1") != std::string_view::npos ||
+         text.find("localhost") != std::string_view::npos;
+}
+
 // An interval that does not print its transfers counts as one.
 void add_interval(KvTransfers& all, const KvTransfers& one) {
   const auto weight = static_cast<double>(std::max<std::int64_t>(one.count, 1));
@@ -52,10 +84,31 @@ void add_interval(KvTransfers& all, const KvTransfers& one) {
 
 }  // namespace
 
+void KvLineReader::note(const core::Line& line, std::size_t at,
+                        std::optional<core::Evidence>& place) {
+  if (is_quoted(line.text, at)) return;
+  ++found_;
+  if (!place) place = line_evidence(file_, line, at);
+}
+
+void KvLineReader::add_ucx(const core::Line& line) {
+  const std::string_view text = line.text;
+  if (const auto at = text.find("UCX_TLS="); at != std::string_view::npos)
+    if (is_setting(text.substr(0, at)) && is_tcp_only(text.substr(at + 8)))
+      note(line, at, lines_.tcp_only);
+  if (const auto at = text.find("cuda-ipc get zcopy disabled"); at != std::string_view::npos)
+    note(line, at, lines_.no_nvlink);
+}
+
 void KvLineReader::add(const core::Line& line) {
   // rare first letters: most lines hold neither
   if (line.text.find("kv_connector") != std::string_view::npos) add_config(line);
   if (line.text.find("KV Transfer metrics") != std::string_view::npos) add_metrics(line);
+  if (line.text.find("UCX_TLS=") != std::string_view::npos ||
+      line.text.find("cuda-ipc get") != std::string_view::npos)
+    add_ucx(line);
+  if (const auto at = line.text.find("NIXL handshake failed"); at != std::string_view::npos)
+    if (names_this_host(line.text.substr(at))) note(line, at, lines_.local_handshake);
 }
 
 void KvLineReader::add_config(const core::Line& line) {
@@ -75,6 +128,8 @@ void KvLineReader::add_metrics(const core::Line& line) {
   const auto time = number_behind(line.text, "Avg xfer time (ms)=");
   const auto size = number_behind(line.text, "Avg MB per transfer=");
   if (!time || !size || *time < kLeast || *size < kLeast) return;
+  // posting is part of the transfer
+  if (number_behind(line.text, "Avg post time (ms)=").value_or(0) > *time) return;
   ++found_;
   const auto number = [&line](std::string_view mark) {
     return number_behind(line.text, mark).value_or(0);

@@ -6,15 +6,19 @@
 //   "KV Transfer metrics: Num successful transfers=12, Avg xfer time (ms)=7.412, P90 xfer time
 //    (ms)=7.9, Avg post time (ms)=0.31, ..., Avg MB per transfer=160.0, Throughput (MB/s)=21586.0"
 //   -> connector "NixlConnector", buffer "cpu", transfer of 160 MiB in 7.412 ms
+//   "UCX_TLS=tcp,cuda_copy", "UCX DIAG cuda-ipc get zcopy disabled as no nvlinks detected",
+//   "NIXL handshake failed with 127.0.0.1:5600" -> what carries the reads, who was asked
 //
 // vLLM's MB is 2^20 bytes, and its throughput counts overlapping transfers twice: the time of one
 // transfer is used, never the printed throughput (shared spec kv-transfer 3.3).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/finding.h"
 #include "core/input.h"
 #include "core/quantity.h"
 
@@ -40,9 +44,14 @@ struct KvLines {
   std::string config_file = {};
   std::uint64_t config_line = 0;
   std::string config_text = {};
-  std::vector<KvTransfers> transfers = {};  // one per file
+  std::vector<KvTransfers> transfers = {};             // one per file
+  std::optional<core::Evidence> tcp_only = {};         // UCX_TLS with tcp and without RDMA
+  std::optional<core::Evidence> no_nvlink = {};        // UCX: no zero-copy reads over cuda_ipc
+  std::optional<core::Evidence> local_handshake = {};  // of NIXL, with this host itself
 
-  bool empty() const { return connector.empty() && transfers.empty(); }
+  bool empty() const {
+    return connector.empty() && transfers.empty() && !tcp_only && !no_nvlink && !local_handshake;
+  }
 };
 
 class KvLineReader {
@@ -59,6 +68,8 @@ class KvLineReader {
  private:
   void add_config(const core::Line& line);
   void add_metrics(const core::Line& line);
+  void add_ucx(const core::Line& line);
+  void note(const core::Line& line, std::size_t at, std::optional<core::Evidence>& place);
 
   KvLines lines_ = {};
   std::string file_ = {};

@@ -126,6 +126,18 @@ bool BackendList::could_have(std::string_view name) const {
   return std::find(potential.begin(), potential.end(), name) != potential.end();
 }
 
+std::optional<int> EngineStart::attention_ranks() const {
+  if (!dp_attention || !tensor_parallel) return tensor_parallel;
+  return std::max(1, *tensor_parallel / std::max(1, data_parallel.value_or(1)));
+}
+
+bool is_last_of_its_file(const EngineStart& start, const std::vector<EngineStart>& starts) {
+  return std::none_of(starts.begin(), starts.end(), [&start](const EngineStart& other) {
+    return other.evidence.source == start.evidence.source &&
+           other.evidence.line.value_or(0) > start.evidence.line.value_or(0);
+  });
+}
+
 void EngineLineReader::add(const core::Line& line) {
   // Most lines hold none of these letters.
   const std::string_view text = line.text;
@@ -189,6 +201,10 @@ void EngineLineReader::add_start(const core::Line& line) {
   if (!vllm.empty()) start.version = word_until(vllm, ")");
   start.tensor_parallel =
       number_of(value_of(line.text, vllm.empty() ? "tp_size" : "tensor_parallel_size"));
+  start.data_parallel =
+      number_of(value_of(line.text, vllm.empty() ? "dp_size" : "data_parallel_size"));
+  start.dp_attention = boolean_of(value_of(line.text, "enable_dp_attention")).value_or(false);
+  start.expert_parallel = boolean_of(value_of(line.text, "enable_expert_parallel")).value_or(false);
   start.custom_disabled = boolean_of(value_of(line.text, "disable_custom_all_reduce"));
   start.eager =
       boolean_of(value_of(line.text, vllm.empty() ? "disable_cuda_graph" : "enforce_eager"));

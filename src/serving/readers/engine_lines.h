@@ -64,11 +64,19 @@ struct EngineStart {
   std::string engine = {};   // "vLLM", "SGLang"
   std::string version = {};  // "0.19.1"; empty: not printed
   std::optional<int> tensor_parallel = {};
+  std::optional<int> data_parallel = {};
+  bool dp_attention = false;     // SGLang: attention is split tensor_parallel / data_parallel ways
+  bool expert_parallel = false;  // vLLM: over tensor_parallel x data_parallel ranks
   std::optional<bool> custom_disabled = {};  // --disable-custom-all-reduce
   std::optional<bool> eager = {};
   bool only_prefills = false;  // disaggregation_mode='prefill', kv_role='kv_producer'
   core::Evidence evidence = {};
+
+  // Ranks that reduce together; nothing where it was not printed.
+  std::optional<int> attention_ranks() const;
 };
+// A start further down in the same file says what holds now.
+bool is_last_of_its_file(const EngineStart& start, const std::vector<EngineStart>& starts);
 
 struct EngineLines {
   std::vector<EngineStart> starts = {};

@@ -3,6 +3,8 @@
 // kv-transfer 4.1; sglang issue 10560, vllm eplb_state.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "diagnose/engine.h"
 #include "serving/engine_reader.h"
 
@@ -282,6 +284,135 @@ TEST(EngineRunning, WorkersTellOfOneEvent) {
   const EngineFacts facts = facts_of(moved);
   EXPECT_EQ(facts.moe.rearrangements.count, 1u);
   EXPECT_NEAR(facts.moe.rearrangements.total.in_seconds(), 12.37, 1e-9);
+}
+
+std::string transfer(const char* ms, const char* post, const char* mb) {
+  return std::string("INFO KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=") +
+         ms + ", Avg post time (ms)=" + post + ", Avg MB per transfer=" + mb +
+         ", Avg number of descriptors=400.0\n";
+}
+
+// vLLM issue 52607: 0.5 GB/s is TCP. Issue 50913: 4.5 GB/s is 11 times its bytes over 400 Gb/s.
+TEST(EngineRunning, TransfersFarBelowANic) {
+  const auto tcp = findings_of(transfer("140.0", "1.5", "70.0"));
+  ASSERT_EQ(tcp.size(), 1u);
+  EXPECT_EQ(tcp[0].id, "log.kv-slow");
+  EXPECT_EQ(tcp[0].severity, core::Severity::kWarning);
+  const auto slow = findings_of(transfer("38.7", "6.7", "167.0"));
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0].id, "log.kv-slow");
+  EXPECT_EQ(slow[0].severity, core::Severity::kInfo);
+  EXPECT_TRUE(ids_of(transfer("7.4", "0.3", "160.0")).empty()) << "22 GB/s";
+  EXPECT_TRUE(ids_of(transfer("1.0", "0.1", "1.0")).empty()) << "its fixed cost";
+  EXPECT_TRUE(facts_of(transfer("1.0", "1e8", "70.0")).empty())
+      << "posting is part of the transfer";
+}
+
+bool has(const std::vector<std::string>& ids, const char* id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+std::string sglang(const std::string& more) {
+  return "[2026-11-30 10:00:00] server_args=ServerArgs(model_path='m', tp_size=16, " + more + ")\n";
+}
+
+// An instance that only prefills sends messages above every limit of the custom kernel; with its
+// attention split 16 / 16 ways it reduces nothing. What an earlier start said holds no more.
+TEST(EngineRunning, CustomOffCostsOnlyWhoDecodes) {
+  const std::string off = "disable_custom_all_reduce=True";
+  const std::string spans =
+      "[2026-11-30 10:00:10 TP0] Custom allreduce is disabled because this process group spans "
+      "across nodes.\n";
+  EXPECT_TRUE(has(ids_of(sglang(off)), "log.custom-all-reduce-absent"));
+  EXPECT_TRUE(ids_of(sglang(off + ", disaggregation_mode='prefill'")).empty());
+  EXPECT_TRUE(ids_of(sglang(off + ", disaggregation_mode='prefill'") + spans).empty());
+  EXPECT_TRUE(
+      has(ids_of(sglang("disable_custom_all_reduce=False") + spans), "log.custom-all-reduce-off"));
+  EXPECT_TRUE(ids_of(sglang(off + ", dp_size=16, enable_dp_attention=True")).empty());
+  EXPECT_TRUE(ids_of(sglang(off) + sglang("disable_custom_all_reduce=False")).empty());
+}
+
+// The flag of another file's engine does not explain this one's list.
+TEST(EngineRunning, AListBelongsToTheStartOfItsFile) {
+  EngineReader reader;
+  const auto read = [&reader](const char* name, const std::string& text) {
+    auto input = core::Input::from_memory(name, text);
+    reader.begin_file(name);
+    core::LineReader lines(input);
+    for (core::Line line; lines.next(line);) reader.add(line);
+  };
+  read("other.log",
+       "INFO Initializing a V1 LLM engine (v0.23.0) with config: tensor_parallel_size=8, "
+       "disable_custom_all_reduce=True\n");
+  read("this.log",
+       "INFO Initializing a V1 LLM engine (v0.23.0) with config: tensor_parallel_size=8, "
+       "disable_custom_all_reduce=False\n"
+       "INFO Using ['PYNCCL'] all-reduce backends (in dispatch order) for group 'tp:0' out of "
+       "potential backends: ['CUSTOM', 'PYNCCL']\n");
+  const auto found = diagnose::judge_engine(reader.finish()).findings;
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, "log.custom-all-reduce-absent");
+  EXPECT_EQ(found[0].confidence, core::Confidence::kPossible) << found[0].summary;
+}
+
+// kv-transfer.md 4.2: a UCX_TLS without rc, dc or ib is TCP. Advice that somebody quotes is none.
+TEST(EngineRunning, WhatUcxIsToldNotToUse) {
+  for (const char* tcp : {"UCX_NET_DEVICES=eth0 UCX_TLS=tcp,cuda_copy\n", "export UCX_TLS=tcp\n",
+                          "INFO env: UCX_TLS='tcp,self,sm'\n"})
+    EXPECT_EQ(ids_of(tcp), std::vector<std::string>{"log.kv-without-rdma"}) << tcp;
+  for (const char* fine :
+       {"UCX_TLS=rc,tcp,cuda_copy\n", "UCX_TLS=all\n", "UCX_TLS=^tcp\n", "UCX_TLS=rc_x,cuda_ipc\n",
+        "UCX_TLS=\n", "UCX_TLS=dc_mlx5,tcp\n", "do not set UCX_TLS=tcp here\n", "# UCX_TLS=tcp\n"})
+    EXPECT_TRUE(ids_of(fine).empty()) << fine;
+  EXPECT_EQ(ids_of("[1700.1] ucp_context.c:2000 UCX DIAG cuda-ipc get zcopy disabled as no nvlinks "
+                   "detected\n"),
+            std::vector<std::string>{"log.kv-without-rdma"});
+}
+
+// kv-transfer.md 7, check 10: the side channel is localhost unless it is set.
+TEST(EngineRunning, AHandshakeWithThisHost) {
+  EXPECT_EQ(ids_of("NIXL handshake failed with 127.0.0.1:5600\n"),
+            std::vector<std::string>{"log.kv-side-channel-local"});
+  EXPECT_TRUE(ids_of("NIXL handshake failed with 10.0.0.7:5600\n").empty());
+}
+
+// moe.md 8 and 9: all-gather is as much as an all-to-all at EP8, 3699 against 462 MB at EP64.
+TEST(EngineRunning, AllGatherOfManyExperts) {
+  const auto engine = [](int tp, int dp, const char* ep) {
+    return "INFO Initializing a V1 LLM engine (v0.23.0) with config: tensor_parallel_size=" +
+           std::to_string(tp) + ", data_parallel_size=" + std::to_string(dp) +
+           ", enable_expert_parallel=" + ep + "\n";
+  };
+  const std::string manager = "INFO Using AgRsAll2AllManager all2all manager.\n";
+  const auto found = findings_of(engine(1, 64, "True") + manager);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, "log.experts-all-gather");
+  EXPECT_NE(found[0].summary.find("64 ranks"), std::string::npos) << found[0].summary;
+  EXPECT_NE(found[0].summary.find("7.9 times"), std::string::npos) << found[0].summary;
+  EXPECT_TRUE(ids_of(engine(1, 8, "True") + manager).empty());
+  EXPECT_TRUE(ids_of(engine(1, 64, "False") + manager).empty());
+  EXPECT_TRUE(ids_of(engine(1, 64, "True") + "INFO Using DeepEPLLAll2AllManager all2all manager.\n")
+                  .empty());
+}
+
+// vLLM's lines are printed where EPLB runs: it is no advice to switch it on.
+TEST(EngineRunning, AdviceForEnginesThatBalanceAlready) {
+  const auto next_of = [](const std::string& line) {
+    const auto found = findings_of(line);
+    EXPECT_EQ(found.size(), 1u);
+    std::string text;
+    for (const core::Finding& one : found)
+      for (const std::string& step : one.next) text += step + "\n";
+    return text;
+  };
+  const std::string vllm =
+      next_of("INFO EPLB step: avg_tokens=50000.00, max_tokens=150000, balancedness=0.3333\n");
+  EXPECT_EQ(vllm.find("--enable-eplb"), std::string::npos) << vllm;
+  EXPECT_NE(vllm.find("num_redundant_experts"), std::string::npos) << vllm;
+  const std::string sglang_text = next_of(
+      "[Expert Balancedness] forward_pass_id=7 current_pass_balancedness=0.311 "
+      "gpu_physical_count_sum=9000000\n");
+  EXPECT_NE(sglang_text.find("--enable-eplb"), std::string::npos) << sglang_text;
 }
 
 }  // namespace
