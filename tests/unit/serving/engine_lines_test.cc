@@ -145,6 +145,7 @@ TEST(EngineJudgement, PostingThatIsTheTransfer) {
   EXPECT_NE(judgement.findings[0].summary.find("57.7 %"), std::string::npos)
       << judgement.findings[0].summary;
   kv.transfers[0].post = core::Duration::from_ms(0.3);
+  kv.transfers[0].time = core::Duration::from_ms(3);  // 24 GB/s
   EXPECT_TRUE(diagnose::judge_engine({{}, kv}).findings.empty());
 }
 
