@@ -39,9 +39,10 @@ int calc_moe(const Shell& shell, MoeFlags& flags) {
   document.verdict = moe_sentence(ledger);
   document.body = moe_blocks(ledger);
   document.details = moe_details();
+  document.caveats = moe_caveats(*question);
   if (chosen) {
     if (chosen->input) document.inputs.push_back(*chosen->input);
-    document.caveats = chosen->caveats;
+    document.caveats.insert(document.caveats.end(), chosen->caveats.begin(), chosen->caveats.end());
     add_routing(price_routing(*question, *chosen), document);
   }
   return shell.finish(document);

@@ -85,7 +85,7 @@ bool can_run(SmallKernel kernel, const DecodeQuestion& question) {
   constexpr int kMostOfCustom = 8, kLeastOfNcclSymm = 4;
   const serving::ServingJob& job = question.job;
   if (job.ranks < 2 || job.is_amd) return false;
-  if (job.nodes > 1 && (kernel != SmallKernel::kNcclSymm || !question.one_domain)) return false;
+  if (job.nodes > 1 && (kernel != SmallKernel::kNcclSymm || !job.one_domain)) return false;
   const bool in_symm_table = serving::symm_mem_limit(job.sm, job.ranks).has_value();
   switch (kernel) {
     case SmallKernel::kOneShot:
@@ -161,7 +161,8 @@ const DecodeWay* DecodeQuestion::taken_way() const {
     if (way.basis == Basis::kMeasured) return &way;
     if (answer->kernel && way.name == small_kernel_name(*answer->kernel)) return &way;
   }
-  return nullptr;
+  const bool is_ordinary = answer->backend == Backend::kNcclSymmMem && !answer->kernel;
+  return is_ordinary ? nccl_way() : nullptr;
 }
 
 // NCCL can always be had; another backend only where its own tests let this call pass, and with the
@@ -264,6 +265,10 @@ core::Result<bool> DecodeRequest::take_message(DecodeQuestion& question) {
         fmt::format("--calls-per-layer {} is outside 1 to {}", calls_per_layer_, kMostCalls));
   const auto type = type_of(type_);
   if (!type) return type.error();
+  if (question.shape.heads > 0 && question.shape.heads % tp_ != 0)
+    return input_error(fmt::format("the {} heads of {} do not spread evenly over --tp {}",
+                                   question.shape.heads, question.shape.name, tp_),
+                       "engines refuse it: expected a divisor");
   question.batch = batch_;
   if (pp_ < 1 || pp_ > question.shape.layers)
     return input_error(fmt::format("--pp {} is outside 1 to the {} layers of {}", pp_,
@@ -340,7 +345,7 @@ core::Result<bool> DecodeRequest::take_machine(DecodeQuestion& question) {
   job.nodes = sizes.hosts_for(job.ranks);
   job.fully_linked = fully_linked(machine, std::min(job.ranks, machine.gpus));
   job.has_multicast = model::can_reduce_in_switch(machine);
-  question.one_domain = job.nodes <= sizes.hosts();
+  job.one_domain = job.nodes <= sizes.hosts();
   const auto fabric = model::fabric_of(machine, {job.ranks, job.nodes}, model::Protocol::kSimple);
   if (!fabric) return fabric.error();
   question.link = fabric->all_peers.value_or(fabric->link.beta);
@@ -383,6 +388,39 @@ core::Result<bool> DecodeRequest::take_measured(DecodeQuestion& question) const 
   return true;
 }
 
+namespace {
+
+// What the bytes alone take: as the kernel that the backend would run reads them, at least once.
+core::Duration floor_of(const DecodeQuestion& question, Backend backend) {
+  const serving::ServingJob& job = question.job;
+  for (const serving::BackendAnswer& answer : question.answers)
+    if (answer.backend == backend && answer.kernel && answer.kernel != SmallKernel::kNcclSymm)
+      return model::small_time(*answer.kernel,
+                               {job.ranks, job.bytes, question.link, job.sm, question.in_graph})
+                 .read /
+             question.link;
+  return job.bytes / question.link;
+}
+
+// Calls of a CUDA graph that were divided by too many (NCCL issue 1984) look faster than light.
+core::Result<bool> check_measured(const DecodeQuestion& question) {
+  for (const DecodeWay& way : question.ways) {
+    if (way.basis != Basis::kMeasured) continue;
+    const core::Duration floor = floor_of(question, *way.backend);
+    if (way.time() < floor)
+      return input_error(
+          fmt::format("--measured: {}={} is less than the {} that its bytes take at the {} of one "
+                      "GPU of {}",
+                      backend_name(*way.backend), core::format_duration(way.time()),
+                      core::format_duration(floor), core::format_bandwidth(question.link),
+                      question.machine),
+          "was the time of a CUDA graph divided by too many calls? --machine names another GPU");
+  }
+  return true;
+}
+
+}  // namespace
+
 core::Result<DecodeQuestion> DecodeRequest::question() {
   DecodeQuestion question;
   if (const auto taken = take_model(question); !taken) return taken.error();
@@ -391,6 +429,7 @@ core::Result<DecodeQuestion> DecodeRequest::question() {
   if (const auto taken = take_machine(question); !taken) return taken.error();
   if (const auto taken = take_measured(question); !taken) return taken.error();
   question.answers = serving::backends_of(question.job, question.order);
+  if (const auto possible = check_measured(question); !possible) return possible.error();
   serving::ServingJob all_on = question.job;
   all_on.settings.custom = all_on.settings.symm_mem = true;
   question.switched_on = serving::backends_of(all_on, question.order);

@@ -51,7 +51,6 @@ struct DecodeQuestion {
   serving::VllmOrder order = {};
   std::vector<serving::BackendAnswer> answers = {};
   std::vector<serving::BackendAnswer> switched_on = {};  // with every backend of the engine on
-  bool one_domain = true;                                // all ranks in one NVLink domain
   std::string nccl_refusal = {};                         // why NCCL is not priced; empty: it is
   serving::SglangAnswer sglang = {};
   serving::SglangAnswer sglang_legacy = {};

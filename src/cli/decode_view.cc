@@ -48,8 +48,7 @@ diagnose::OwnPrimitive own_primitive(const DecodeQuestion& question) {
   given.bytes = job.bytes;
   given.read = job.bytes * (job.ranks - 1);
   given.link = question.link;
-  given.is_reachable =
-      (job.nodes == 1 || question.one_domain) && (job.fully_linked || job.ranks == 2);
+  given.is_reachable = (job.nodes == 1 || job.one_domain) && (job.fully_linked || job.ranks == 2);
   given.over = job.is_amd ? "the links between the GPUs" : job.fully_linked ? "NVLink" : "PCIe";
   given.has_fixed_addresses = question.in_graph;
   given.calls_per_step = question.step.calls();
@@ -379,7 +378,8 @@ core::KeyValues saving_rows(const DecodeQuestion& question) {
   core::KeyValues rows;
   const auto saving = saving_of(question);
   const BackendAnswer* taken = question.taken();
-  if (taken != nullptr && taken->backend == Backend::kPyNccl)
+  if (taken != nullptr && question.taken_way() != nullptr &&
+      question.taken_way() == question.nccl_way())
     rows.rows.emplace_back("against NCCL", "nothing: NCCL takes the call");
   else if (saving)
     rows.rows.emplace_back("against NCCL", saving_text(question, *saving));
@@ -414,6 +414,14 @@ core::KeyValues source_rows(const DecodeQuestion& question) {
   return rows;
 }
 
+// With the errors of both models, where they are models.
+std::string step_range(const DecodeQuestion& question, const Saving& saving) {
+  const core::Duration error = saving.error * question.step.calls();
+  const auto size = core::Duration::from_us(std::abs(saving.per_step.in_us()));
+  if (error <= core::Duration()) return format_duration(size);
+  return fmt::format("{} to {}", format_duration(size - error), format_duration(size + error));
+}
+
 std::string sentence(const DecodeQuestion& question) {
   const BackendAnswer* taken = question.taken();
   const DecodeWay* way = question.taken_way();
@@ -430,11 +438,11 @@ std::string sentence(const DecodeQuestion& question) {
   if (!question.nccl_refusal.empty())
     return text + fmt::format("; NCCL is not priced: {}", question.nccl_refusal);
   const auto saving = saving_of(question);
-  if (!saving || taken->backend == Backend::kPyNccl) return text;
+  if (!saving || way == question.nccl_way()) return text;
   if (!saving->is_certain()) return text + "; whether NCCL would be faster the models cannot tell";
-  if (saving->per_call < core::Duration())
-    return text + fmt::format("; NCCL would be {} faster", format_duration(-1 * saving->per_step));
-  return text + fmt::format("; NCCL would take {} more", format_duration(saving->per_step));
+  const bool nccl_is_faster = saving->per_call < core::Duration();
+  return text + fmt::format("; NCCL would {} {} {}", nccl_is_faster ? "be" : "take",
+                            step_range(question, *saving), nccl_is_faster ? "faster" : "more");
 }
 
 }  // namespace

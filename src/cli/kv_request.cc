@@ -103,9 +103,9 @@ void KvRequest::add_to(CLI::App& app) {
       ->type_name("NIC");
   app.add_option("--gpu", gpu_, "GPU of the catalog: adds its PCIe, the other paths, its prefill")
       ->type_name("GPU");
-  add_choice(app, "--path", path_, "with --gpu: the way that is taken",
-             {"rdma-gdr", "rdma-gdr-cpu", "rdma", "tcp"})
-      ->capture_default_str();
+  add_choice(app, "--path", path_,
+             "with --gpu: the way that is taken (default: rdma-gdr, rdma where the GPU cannot)",
+             {"rdma-gdr", "rdma-gdr-cpu", "rdma", "tcp"});
   prefill_option_ = app.add_option("--prefill-rate", prefill_rate_,
                                    "tokens per second of the prefill (default: from --gpu)")
                         ->type_name("R");
@@ -184,7 +184,15 @@ core::Result<bool> KvRequest::take_gpu_path(KvQuestion& question) {
   if (!gpu) return gpu.error();
   const auto machine = path_machine(**gpu, *question.nic, std::nullopt);
   if (!machine) return machine.error();
+  if (path_.empty()) path_ = (*gpu)->can_gdr ? "rdma-gdr" : "rdma";
   for (const model::PathCounts& counts : model::path_counts()) {
+    const bool is_direct = std::string_view(data_path_name(counts.path)).starts_with("rdma-gdr");
+    if (is_direct && !(*gpu)->can_gdr) {
+      if (data_path_name(counts.path) == path_)
+        return input_error(fmt::format("{} has no GPUDirect RDMA", (*gpu)->name),
+                           "--path rdma (through the host) or tcp");
+      continue;
+    }
     auto ledger = model::price_path(counts.path, *machine);
     if (!ledger) return ledger.error();
     if (data_path_name(counts.path) == path_)
@@ -206,7 +214,7 @@ core::Result<bool> KvRequest::take_path(KvQuestion& question) {
   if (!nic) return nic.error();
   question.nic = *std::move(nic);
   question.rate = {question.nic->rate, question.nic->basis, question.nic->source};
-  if (gpu_.empty() && path_ != "rdma-gdr")
+  if (gpu_.empty() && !path_.empty() && path_ != "rdma-gdr")
     return input_error(fmt::format("--path {} needs the PCIe of a GPU", path_), "give --gpu H100");
   return gpu_.empty() ? core::Result<bool>(true) : take_gpu_path(question);
 }
@@ -216,8 +224,12 @@ namespace {
 core::Sourced<model::PromptCompute> computed_prefill(const KvQuestion& question,
                                                      const catalog::Gpu& gpu, int ranks) {
   const catalog::ModelShape& shape = question.cache.shape;
-  const auto compute =
+  constexpr double kBytesPerParameter = 2;
+  auto compute =
       model::prompt_compute(shape, shape.active_millions * 1e6, gpu.bf16_tflops * 1e12 * ranks);
+  if (gpu.memory_bandwidth.value > core::Bandwidth())
+    compute.least = core::Bytes::of(shape.active_millions * 1e6 * kBytesPerParameter) /
+                    (gpu.memory_bandwidth.value * ranks);
   return {compute, Basis::kComputed,
           fmt::format("2 x {:.3g} G parameters a token{}, at half of {} x {} TFLOPS, as {} is "
                       "marketed",
@@ -245,9 +257,19 @@ core::Result<bool> KvRequest::take_times(KvQuestion& question) {
     question.recompute = question.prefill;
     return true;
   }
-  if (gpu_.empty() || question.cache.shape.active_millions == 0) return true;
+  if (gpu_.empty()) return true;
+  if (question.cache.shape.active_millions == 0) {
+    question.no_prefill = fmt::format(
+        "the parameters of {} are not known, so {} cannot say; give --prefill-rate TOKENS/S",
+        question.cache.shape.name, gpu_);
+    return true;
+  }
   const auto gpu = (*catalog_.load())->gpu(gpu_);
-  if (!gpu || (*gpu)->bf16_tflops == 0) return true;
+  if (!gpu || (*gpu)->bf16_tflops == 0) {
+    question.no_prefill =
+        fmt::format("the catalog has no TFLOPS of {}; give --prefill-rate TOKENS/S", gpu_);
+    return true;
+  }
   const auto on = [&](int ranks) { return computed_prefill(question, **gpu, ranks); };
   question.prefill = on(question.move.prefill_tp);
   question.recompute = on(question.move.decode_tp);
@@ -269,6 +291,7 @@ std::optional<core::Bytes> bytes_otherwise(const serving::ConfigNote& note,
 void say_notes(KvQuestion& question) {
   for (const serving::ConfigNote& note : question.notes) {
     const auto other = bytes_otherwise(note, question);
+    if (other && format_cache(*other) == format_cache(question.bytes())) continue;
     question.caveats.push_back(
         core::make_caveat("calc.kv-config-assumed", note.text,
                           other ? fmt::format("a request has {} here, {} if it is otherwise",

@@ -35,6 +35,7 @@ struct KvQuestion {
   std::string path = {};                     // "rdma-gdr"; empty: the NIC alone
   // Nothing where neither a rate nor a GPU is given.
   std::optional<core::Sourced<model::PromptCompute>> prefill = {};
+  std::string no_prefill = {};  // why not, where a GPU was named
   // The same on the GPUs of the decode side, which would compute the prompt again.
   std::optional<core::Sourced<model::PromptCompute>> recompute = {};
   core::Sourced<core::Duration> step = {};
@@ -77,7 +78,7 @@ class KvRequest {
   int merge_ = 1;
   std::string nic_ = {};
   std::string gpu_ = {};
-  std::string path_ = "rdma-gdr";
+  std::string path_ = {};  // empty: what the GPU can
   double prefill_rate_ = 0;
   CLI::Option* prefill_option_ = nullptr;
   core::Duration step_ = {};

@@ -277,6 +277,13 @@ bool is_posting_known(const KvQuestion& question) {
   return question.path.empty() || question.path == "rdma-gdr";
 }
 
+// One descriptor per block: the layers of a stage, those with a window lie apart.
+int merge_of_layers(const KvQuestion& question) {
+  const catalog::ModelShape stage = model::kv_stage(question.cache, question.pp).shape;
+  const int most = std::max(stage.layers - stage.window_layers, stage.window_layers);
+  return most * (stage.is_mla() ? 1 : 2);
+}
+
 std::string posting_text(const KvQuestion& question) {
   const double each = question.on_stage().count() * question.move.in_share /
                       static_cast<double>(question.descriptors());
@@ -292,11 +299,12 @@ std::string posting_text(const KvQuestion& question) {
         "; below {} each the CPU is the limit: larger blocks, or cross-layer "
         "blocks (--merge {})",
         format_cache(Bytes::of(model::kv_constant("small_descriptor").value)),
-        question.cache.shape.layers * (question.cache.shape.is_mla() ? 1 : 2));
+        merge_of_layers(question));
   return text;
 }
 
 std::string prefill_text(const KvQuestion& question) {
+  if (!question.prefill && !question.no_prefill.empty()) return question.no_prefill;
   if (!question.prefill) return "give --prefill-rate TOKENS/S, or --gpu, to compare with it";
   const core::Duration all = question.prefill->value.time(question.tokens);
   const core::Duration attention = question.prefill->value.attention(question.tokens);
@@ -317,16 +325,25 @@ std::string break_even_text(const KvQuestion& question) {
   const std::string side =
       fmt::format("on the decode side ({})",
                   count_of(static_cast<std::uint64_t>(question.move.decode_tp), "rank"));
+  const core::Duration pass = question.recompute->value.least;
+  const std::uint64_t below = model::tokens_in_step(question.prompt(), pass);
+  const std::string short_ones =
+      pass > core::Duration() && below > 0 && tokens.value_or(2) > 1
+          ? fmt::format(
+                "; up to {} too: no pass is shorter than the {} that reading its weights "
+                "takes",
+                count_of(below, "token"), format_duration(pass))
+          : "";
   if (!tokens)
-    return fmt::format("never: a token moves in {}{} and is computed again {} in {}",
+    return fmt::format("never: a token moves in {}{} and is computed again {} in {}{}",
                        format_duration(move),
                        is_posting_known(question) ? "" : " (if posting is as over RDMA)", side,
-                       format_duration(compute));
+                       format_duration(compute), short_ones);
   return fmt::format(
       "from {} on moving the cache beats computing it again {} (of {} tokens: {} against {} per "
-      "token, {} once)",
+      "token, {} once){}",
       count_of(*tokens, "token"), side, question.tokens, format_duration(move),
-      format_duration(compute), format_duration(question.time().fixed));
+      format_duration(compute), format_duration(question.time().fixed), short_ones);
 }
 
 core::KeyValues time_rows(const KvQuestion& question) {

@@ -71,7 +71,7 @@ Json stacks_json(const MoeLedger& ledger, const model::MoeLayer& layer,
   Json all = Json::array();
   for (const model::MoeStack& stack : stacks) {
     Json json = {{"name", stack.name}, {"note", stack.note}};
-    if (stack.is_priced(layer)) {
+    if (stack.is_priced(layer) && !is_missing(stack, ledger.question)) {
       const auto price = model::price_pattern(layer, ledger.question.links, *stack.pattern);
       json.update({{"pattern", pattern_name(*stack.pattern)},
                    {"bytes_per_rank", core::json_bytes(price.dispatch_bytes())},
@@ -91,7 +91,9 @@ Json chunks_json(const model::DeepEpChunks& chunks) {
           {"rdma_receive", chunks.rdma_receive}};
 }
 
-Json deepep_json(const model::MoeLayer& layer) {
+Json deepep_json(const MoeQuestion& question) {
+  if (!question.no_deepep.empty()) return {{"not_here", question.no_deepep}};
+  const model::MoeLayer& layer = question.layer;
   Json normal = {{"sms", model::kDeepEpSms},
                  {"channels", model::deepep_channels(model::kDeepEpSms)}};
   if (const auto config = model::deepep_config(layer.ranks())) {
@@ -140,6 +142,7 @@ Json links_json(const MoeQuestion& question) {
           {"alpha_us", json_number(question.links.alpha.in_us())},
           {"nic_basis", basis_name(question.nic.basis)},
           {"nic_source", question.nic.text},
+          {"peer_link", question.peer_link},
           {"nvlink_basis", basis_name(question.nvlink.basis)},
           {"nvlink_source", question.nvlink.text},
           {"alpha_source", question.has_alpha ? "given on the command line" : "none given: 0"}};
@@ -166,7 +169,7 @@ Json moe_json(const MoeLedger& ledger) {
           {"megatron",
            stacks_json(ledger, model::megatron_layer(layer), model::megatron_dispatchers())},
           {"vllm", stacks_json(ledger, layer, model::vllm_backends())},
-          {"deepep", deepep_json(layer)},
+          {"deepep", deepep_json(ledger.question)},
           {"basis", basis_name(core::Basis::kComputed)}};
 }
 

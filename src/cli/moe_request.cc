@@ -11,8 +11,29 @@ namespace {
 
 using core::input_error;
 
+constexpr const char* kAmd = "0x1002";
+
 model::MoeFormat format_of(const std::string& name) {
   return name == "fp8" ? model::MoeFormat::kFp8 : model::MoeFormat::kBf16;
+}
+
+std::string peer_link_of(const catalog::Machine& machine) {
+  if (machine.fabric == catalog::Fabric::kPcie) return "PCIe";
+  if (machine.gpu.pci_vendor == kAmd) return "xGMI";
+  return machine.fabric == catalog::Fabric::kBridge ? "NVLink or PCIe" : "NVLink";
+}
+
+// DeepEP V1: CUDA kernels that read peers over NVLink and post to an mlx5 NIC themselves (IBGDA).
+// `has_own_nic`: between nodes the NIC of the machine is used, not one that was typed.
+std::string no_deepep_on(const catalog::Machine& machine, bool has_own_nic) {
+  if (machine.gpu.pci_vendor == kAmd)
+    return fmt::format("it is a library for CUDA, {} is a GPU of AMD", machine.gpu.name);
+  if (machine.fabric == catalog::Fabric::kPcie)
+    return fmt::format("its kernels need NVLink inside a node, {} has none", machine.name);
+  if (has_own_nic && !machine.nic.device_name.starts_with("mlx5"))
+    return fmt::format("between nodes it needs IBGDA, and that an mlx5 NIC; {} is none",
+                       machine.nic.name);
+  return "";
 }
 
 }  // namespace
@@ -75,6 +96,9 @@ core::Result<bool> MoeRequest::take_machine(MoeQuestion& question) {
     question.links.nvlink = links.nvlink;
     question.nvlink = catalog_says;
   }
+  question.peer_link = peer_link_of(**machine);
+  question.shares_pcie = (*machine)->fabric == catalog::Fabric::kPcie && layer_.nodes > 1;
+  question.no_deepep = no_deepep_on(**machine, layer_.nodes > 1 && nic_option_->count() == 0);
   return true;
 }
 
@@ -107,6 +131,8 @@ core::Result<MoeQuestion> MoeRequest::question(bool needs_tokens) {
   question.has_experts = layer_.experts != 0;
   if (!machine_.empty())
     if (const auto taken = take_machine(question); !taken) return taken.error();
+  if (question.no_deepep.empty() && question.layer.combine == model::MoeFormat::kFp8)
+    question.no_deepep = "its combine sends bf16 or LogFMT-10, not fp8";
   if (!question.has_experts)
     question.layer.experts =
         model::usual_experts(std::int64_t{question.layer.nodes} * question.layer.ranks_per_node);

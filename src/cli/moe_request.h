@@ -26,6 +26,10 @@ struct MoeQuestion {
   Source nvlink = {};
   // Of the machine, where one is named: a node of the layer may be an NVLink domain of many hosts.
   std::optional<catalog::NodeSizes> sizes = {};
+  // What joins the GPUs of a node: NVLink, xGMI, or PCIe, which they share with the NIC.
+  std::string peer_link = "NVLink";
+  bool shares_pcie = false;
+  std::string no_deepep = {};  // why its kernels do not run here; empty: they may
   bool nodes_are_domains() const { return sizes && layer.ranks_per_node > sizes->host; }
 };
 

@@ -57,10 +57,14 @@ Json transfer_json(const model::MoeTransfer& transfer) {
 }
 
 Json price_json(const RoutedPrice& price) {
-  return {
-      {"slowest_rank", price.slowest},           {"nic_copies_mean", json_number(price.nic_mean)},
-      {"nic_copies_most", price.nic_most},       {"dispatch", transfer_json(price.dispatch)},
-      {"combine", transfer_json(price.combine)}, {"time_us", json_number(price.time().in_us())}};
+  return {{"slowest_rank", price.slowest},
+          {"nic_copies_mean", json_number(price.nic_mean)},
+          {"nic_copies_most", price.nic_most},
+          {"nvlink_copies_mean", json_number(price.nvlink_mean)},
+          {"nvlink_copies_most", price.nvlink_most},
+          {"dispatch", transfer_json(price.dispatch)},
+          {"combine", transfer_json(price.combine)},
+          {"time_us", json_number(price.time().in_us())}};
 }
 
 Json lanes_json(const model::LaneCopies& lanes) {
@@ -84,11 +88,12 @@ Json placement_json(const RoutedLedger::Placed& one) {
 core::Table placements_table(const RoutedLedger& ledger) {
   core::Table table{{{"experts", Align::kLeft},
                      {"per rank"},
-                     {"hottest rank"},
+                     {"hottest"},
                      {"imbalance"},
                      {"flat: NIC"},
                      {"layer"},
                      {"dedup: NIC"},
+                     {ledger.question.peer_link},
                      {"layer"}},
                     {}};
   for (const RoutedLedger::Placed& one : ledger.placements)
@@ -96,7 +101,7 @@ core::Table placements_table(const RoutedLedger& ledger) {
         {one.name, std::to_string(one.slots), std::to_string(one.traffic.hottest()),
          fmt::format("{:.2f}", one.traffic.imbalance()), decimal_bytes(one.flat.dispatch.nic),
          format_duration(one.flat.time()), decimal_bytes(one.dedup.dispatch.nic),
-         format_duration(one.dedup.time())});
+         decimal_bytes(one.dedup.dispatch.nvlink), format_duration(one.dedup.time())});
   return table;
 }
 
@@ -121,11 +126,14 @@ std::string experts_text(const model::RoutedTraffic& traffic) {
                             format_percent(1.0 / static_cast<double>(traffic.load.size())));
 }
 
-std::string slowest_text(const char* scheme, const RoutedPrice& price) {
-  return fmt::format("{}: rank {} sets the time ({}): {} copies on its NIC, {:.2f} of the mean",
-                     scheme, price.slowest, price.dispatch.is_nic_bound() ? "NIC" : "NVLink",
-                     price.nic_most,
-                     price.nic_mean > 0 ? static_cast<double>(price.nic_most) / price.nic_mean : 1);
+std::string slowest_text(const char* scheme, const RoutedPrice& price, const MoeQuestion& asked) {
+  const bool is_nic = price.dispatch.is_nic_bound();
+  const std::string link = is_nic ? "NIC" : asked.peer_link;
+  const double mean = is_nic ? price.nic_mean : price.nvlink_mean;
+  const std::uint64_t most = is_nic ? price.nic_most : price.nvlink_most;
+  return fmt::format("{}: rank {} sets the time ({}): {} copies on its {}, {:.2f} of the mean",
+                     scheme, price.slowest, link, most, link,
+                     mean > 0 ? static_cast<double>(most) / mean : 1);
 }
 
 // What a change of the experts saves, of the layer.
@@ -234,8 +242,8 @@ std::vector<core::Block> routed_blocks(const RoutedLedger& ledger) {
                                         basis_name(ledger.basis), ledger.source)},
                 {"hottest rank", hottest_text(ledger)},
                 {"hottest experts", experts_text(now.traffic)},
-                {"slowest rank", slowest_text("flat", now.flat)},
-                {"", slowest_text("dedup", now.dedup)},
+                {"slowest rank", slowest_text("flat", now.flat, ledger.question)},
+                {"", slowest_text("dedup", now.dedup, ledger.question)},
                 {"against even", fmt::format("dedup takes {:.2f} times the {} of an even routing",
                                              share, format_duration(ledger.balanced.time()))},
                 {"packed by load", saving_text(now, ledger.placements[1])},

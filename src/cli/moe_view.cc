@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/decimal_bytes.h"
+#include "core/finding_table.h"
 #include "core/units.h"
 #include "model/moe/deepep.h"
 #include "model/moe/stacks.h"
@@ -34,7 +35,7 @@ std::string links_text(const MoeQuestion& question) {
     text = fmt::format("NIC {} ({}: {})", format_bandwidth(question.links.nic),
                        basis_name(question.nic.basis), question.nic.text);
   if (question.layer.ranks_per_node > 1)
-    text += fmt::format("{}NVLink {} ({}: {})", text.empty() ? "" : ", ",
+    text += fmt::format("{}{} {} ({}: {})", text.empty() ? "" : ", ", question.peer_link,
                         format_bandwidth(question.links.nvlink), basis_name(question.nvlink.basis),
                         question.nvlink.text);
   text += "; ";
@@ -97,8 +98,8 @@ core::Table schemes_table(const MoeLedger& ledger) {
   return table;
 }
 
-std::string limit_text(const MoeTransfer& transfer) {
-  return transfer.is_nic_bound() ? "NIC" : "NVLink";
+std::string limit_text(const MoeTransfer& transfer, const MoeQuestion& question) {
+  return transfer.is_nic_bound() ? "NIC" : question.peer_link;
 }
 
 core::Table nvlink_table(const MoeLedger& ledger) {
@@ -117,7 +118,8 @@ core::Table nvlink_table(const MoeLedger& ledger) {
          fmt::format("{:.3f}", price.copies.nvlink), decimal_bytes(price.dispatch.nvlink),
          format_duration(price.dispatch.nvlink_time), decimal_bytes(price.combine.nvlink),
          format_duration(price.combine.nvlink_time),
-         fmt::format("{}, {}", limit_text(price.dispatch), limit_text(price.combine))});
+         fmt::format("{}, {}", limit_text(price.dispatch, ledger.question),
+                     limit_text(price.combine, ledger.question))});
   }
   return table;
 }
@@ -126,15 +128,21 @@ std::string poster_text(const model::MoePoster& poster, const model::LowLatencyP
   const auto time = [&price](double rate) {
     return core::Duration::from_us(price.messages.remote / rate);
   };
+  const core::Duration bytes = price.dispatch.nic_time;
   if (poster.low == poster.high)
-    return fmt::format("{} remote per us and more ({}: {}): at most {}, bytes and all",
-                       format_number(poster.low, 3), basis_name(poster.basis), poster.source,
-                       format_duration(time(poster.low)));
-  const bool limits = time(poster.high) > price.dispatch.nic_time;
-  return fmt::format("posts {} to {} per us ({}): {} to {}{}", format_number(poster.low),
+    return fmt::format("{} remote per us and more ({}: {}): {}", format_number(poster.low, 3),
+                       basis_name(poster.basis), poster.source,
+                       bytes >= time(poster.low)
+                           ? fmt::format("the {} of the bytes set the pace", format_duration(bytes))
+                           : fmt::format("at most {}", format_duration(time(poster.low))));
+  const char* verdict = time(poster.high) > bytes
+                            ? "more than the bytes take: it would set the pace"
+                        : time(poster.low) > bytes ? "the bytes lie between: it may set the pace"
+                                                   : "less than the bytes take";
+  return fmt::format("posts {} to {} per us ({}): {} to {}, {}", format_number(poster.low),
                      format_number(poster.high), basis_name(poster.basis),
                      format_duration(time(poster.high)), format_duration(time(poster.low)),
-                     limits ? ", more than the bytes take: it would set the pace" : "");
+                     verdict);
 }
 
 // What its kernels take beside their bytes, where no alpha was given.
@@ -146,7 +154,8 @@ std::string with_deepep_alpha(const model::LowLatencyPrice& price, int nodes) {
   const core::Duration dispatch = alpha("dispatch alpha"), combine = alpha("combine alpha");
   return fmt::format("with its fixed cost of {} and {} (read: README of pplx-garden{}): {} and {}",
                      format_duration(dispatch), format_duration(combine),
-                     nodes <= kSeenNodes
+                     nodes == 1 ? "; seen on 2 to 8 nodes"
+                     : nodes <= kSeenNodes
                          ? ""
                          : "; seen on 2 to 8 nodes, DeepEP's own table leaves 47 to "
                            "94 us on 16 and 32",
@@ -167,9 +176,11 @@ core::KeyValues messages(const MoeLedger& ledger) {
       {"time",
        fmt::format("dispatch {}, combine {}, layer {}", format_duration(price.dispatch.time()),
                    format_duration(price.combine.time()), format_duration(price.time()))}};
-  if (price.messages.remote <= 0) return pairs;
-  if (!ledger.question.has_alpha)
+  const std::string& no_deepep = ledger.question.no_deepep;
+  if (!no_deepep.empty()) pairs.rows.emplace_back("DeepEP", "not here: " + no_deepep);
+  if (!ledger.question.has_alpha && no_deepep.empty())
     pairs.rows.emplace_back("as DeepEP", with_deepep_alpha(price, ledger.question.layer.nodes));
+  if (price.messages.remote <= 0) return pairs;
   pairs.rows.emplace_back(
       "needed",
       fmt::format(
@@ -177,7 +188,8 @@ core::KeyValues messages(const MoeLedger& ledger) {
           format_number(needed_rate(ledger), 3),
           format_number(model::issue_rate(price.messages.remote, price.dispatch.time()), 3)));
   for (const model::MoePoster& poster : model::moe_posters())
-    pairs.rows.emplace_back(poster.name, poster_text(poster, price));
+    if (no_deepep.empty() || poster.name != model::ibgda().name)
+      pairs.rows.emplace_back(poster.name, poster_text(poster, price));
   return pairs;
 }
 
@@ -185,11 +197,12 @@ void add_stacks(const MoeLedger& ledger, const char* framework, const MoeLayer& 
                 std::span<const model::MoeStack> stacks, core::Table& table) {
   const model::MoeLinks& links = ledger.question.links;
   for (const model::MoeStack& stack : stacks) {
-    if (!stack.fits(layer))
+    const bool runs = stack.fits(layer) && !is_missing(stack, ledger.question);
+    if (!runs)
       table.rows.push_back({framework, std::string(stack.name), "not here", "-", "-", "-"});
-    if (!stack.pattern)
+    if (runs && !stack.pattern)
       table.rows.push_back({framework, std::string(stack.name), "not known", "-", "-", "-"});
-    if (!stack.is_priced(layer)) continue;
+    if (!runs || !stack.is_priced(layer)) continue;
     const auto price = model::price_pattern(layer, links, *stack.pattern);
     table.rows.push_back({framework, std::string(stack.name), pattern_name(*stack.pattern),
                           decimal_bytes(price.dispatch.nic), decimal_bytes(price.dispatch.nvlink),
@@ -202,7 +215,7 @@ core::Table stacks_table(const MoeLedger& ledger) {
                      {"setting", Align::kLeft},
                      {"is", Align::kLeft},
                      {"dispatch: NIC"},
-                     {"NVLink"},
+                     {ledger.question.peer_link},
                      {"layer"}},
                     {}};
   add_stacks(ledger, "Megatron", model::megatron_layer(ledger.question.layer),
@@ -242,7 +255,9 @@ std::string low_latency_text(const MoeLayer& layer) {
       layer.experts == layer.ranks() ? "" : "s");
 }
 
-core::KeyValues deepep(const MoeLayer& layer) {
+core::KeyValues deepep(const MoeQuestion& question) {
+  if (!question.no_deepep.empty()) return {{{"not here", question.no_deepep}}};
+  const MoeLayer& layer = question.layer;
   core::KeyValues pairs;
   pairs.rows = {{"normal", normal_text(layer)}, {"low latency", low_latency_text(layer)}};
   for (const model::DeepEpSetting& setting : model::deepep_settings())
@@ -257,6 +272,21 @@ core::KeyValues deepep(const MoeLayer& layer) {
 std::string scheme_text(const MoeLayer& layer, MoeScheme scheme) {
   return scheme == MoeScheme::kGroup ? fmt::format("group of {}", layer.group_limit)
                                      : scheme_name(scheme);
+}
+
+// Backends of DeepEP V1 and of NVLink where the machine has neither.
+bool is_missing(const model::MoeStack& stack, const MoeQuestion& question) {
+  if (stack.name.starts_with("deepep") && stack.name != "deepep_v2")
+    return !question.no_deepep.empty();
+  return stack.name.starts_with("flashinfer_nvlink") &&
+         question.peer_link.find("NVLink") == std::string::npos;
+}
+
+std::vector<core::Caveat> moe_caveats(const MoeQuestion& question) {
+  if (!question.shares_pcie) return {};
+  return {core::make_caveat(
+      "calc.moe-shared-pcie", "the GPUs have no NVLink: their copies share PCIe with the NIC",
+      "a time can be as long as that of the NIC and that of PCIe together", false)};
 }
 
 double needed_rate(const MoeLedger& ledger) {
@@ -297,14 +327,14 @@ std::vector<core::Block> moe_blocks(const MoeLedger& ledger) {
     blocks.emplace_back(core::Heading{"On the NIC of a rank"});
     blocks.emplace_back(schemes_table(ledger));
   }
-  blocks.emplace_back(core::Heading{"On its NVLink meanwhile"});
+  blocks.emplace_back(core::Heading{fmt::format("On its {} meanwhile", ledger.question.peer_link)});
   blocks.emplace_back(nvlink_table(ledger));
   blocks.emplace_back(core::Heading{"As messages: one per token and expert (low latency)"});
   blocks.emplace_back(messages(ledger));
   blocks.emplace_back(core::Heading{"What frameworks send"});
   blocks.emplace_back(stacks_table(ledger));
   blocks.emplace_back(core::Heading{"DeepEP V1 (read: its docs/legacy.md and config.hpp)"});
-  blocks.emplace_back(deepep(ledger.question.layer));
+  blocks.emplace_back(deepep(ledger.question));
   return blocks;
 }
 

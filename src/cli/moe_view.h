@@ -7,6 +7,7 @@
 #include "cli/moe_request.h"
 #include "core/document.h"
 #include "model/moe/issue.h"
+#include "model/moe/stacks.h"
 
 namespace comm_probe::cli {
 
@@ -27,6 +28,11 @@ core::Json moe_json(const MoeLedger& ledger);
 std::string moe_sentence(const MoeLedger& ledger);
 std::vector<core::Block> moe_blocks(const MoeLedger& ledger);
 std::vector<core::Block> moe_details();
+
+// Where copies and NIC share a link, the times are too short.
+std::vector<core::Caveat> moe_caveats(const MoeQuestion& question);
+// A backend of DeepEP V1 or of NVLink, on a machine without.
+bool is_missing(const model::MoeStack& stack, const MoeQuestion& question);
 
 // Messages per us so that dispatch is posted in the time that its bytes take.
 double needed_rate(const MoeLedger& ledger);

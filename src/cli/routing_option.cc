@@ -39,6 +39,16 @@ std::vector<core::Caveat> uneven(const model::Routing& routing, std::int64_t ran
       "where the ranks had unlike numbers, tokens are counted for the wrong one")};
 }
 
+// Ties go to the lowest numbers, as in the frameworks' topk: then those experts seem hot.
+std::vector<core::Caveat> undecided(const model::Routing& routing) {
+  if (routing.undecided == 0) return {};
+  return {core::make_caveat(
+      "calc.routing-logits-equal",
+      fmt::format("all logits of {} of {} tokens are equal: was this router ever run?",
+                  routing.undecided, routing.tokens()),
+      fmt::format("each of these tokens counts for experts 0 to {}", routing.topk - 1))};
+}
+
 bool picks_nothing(const model::Routing& routing) {
   return std::all_of(routing.picks.begin(), routing.picks.end(),
                      [](std::uint16_t pick) { return pick == model::kNoExpert; });
@@ -84,6 +94,7 @@ core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer) const {
         "expected expert ids; -1 is a slot without one");
   layer.tokens = per_rank;
   auto caveats = uneven(*routing, layer.ranks());
+  for (core::Caveat& caveat : undecided(*routing)) caveats.push_back(std::move(caveat));
   return ChosenRouting{std::move(routing).value(), input->name(), core::Basis::kRead,
                        core::InputRecord{file_, "moe-routing"}, std::move(caveats)};
 }

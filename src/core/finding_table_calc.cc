@@ -16,10 +16,20 @@ constexpr std::array kCaveats = {
                 "some layers of the model keep a state of constant size instead of a cache that "
                 "grows (state space, linear attention)",
                 "add their bytes per request yourself: they move once with the cache"},
+    CaveatEntry{"calc.moe-shared-pcie",
+                "the GPUs of a node have no NVLink, so the copies between them cross the PCIe "
+                "link that the NIC's bytes cross too; the ledger prices both as if each had a link "
+                "of its own",
+                "take the sum of both columns as the other end, and measure: comm-probe bench "
+                "all_to_all --routing"},
     CaveatEntry{"calc.routing-uneven",
                 "the tokens of a recorded routing do not divide over the ranks, so equal shares "
                 "stand in for those that each rank had",
                 "record as many tokens on every rank (fill up with slots of -1)"},
+    CaveatEntry{"calc.routing-logits-equal",
+                "a recorded routing has tokens whose logits are equal for all experts, so that "
+                "ties decide: the experts with the lowest numbers",
+                "record the logits of a router that has run, behind its weights' loading"},
     CaveatEntry{"calc.one-alpha",
                 "one alpha was typed, and LL or LL128 is priced with it; these protocols exist "
                 "because a step of theirs costs less",

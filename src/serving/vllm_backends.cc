@@ -127,6 +127,16 @@ BackendAnswer ask_aiter(const ServingJob& job) {
   return not_built(kMe, "switches of AITER decide, which were not read: look at the start-up list");
 }
 
+BackendAnswer takes_symm(const ServingJob& job, const std::string& reason) {
+  if (has_symmetric_kernels(job))
+    return takes(Backend::kNcclSymmMem, reason, SmallKernel::kNcclSymm);
+  return takes(Backend::kNcclSymmMem,
+               reason +
+                   "; not every peer is reached over NVLink, so NCCL runs its ordinary kernel on "
+                   "these buffers (a profile has no ncclSym name)",
+               std::nullopt);
+}
+
 BackendAnswer ask_nccl_symm(const ServingJob& job) {
   constexpr Backend kMe = Backend::kNcclSymmMem;
   constexpr int kLeast = 4, kAlwaysAbove = 8;
@@ -135,7 +145,7 @@ BackendAnswer ask_nccl_symm(const ServingJob& job) {
   if (job.settings.batch_invariant) return not_built(kMe, "VLLM_BATCH_INVARIANT turns it off");
   if (job.ranks < kLeast)
     return not_built(kMe, fmt::format("{} ranks, it wants at least {}", job.ranks, kLeast));
-  if (job.ranks > kAlwaysAbove) return takes(kMe, "above 8 ranks always", SmallKernel::kNcclSymm);
+  if (job.ranks > kAlwaysAbove) return takes_symm(job, "above 8 ranks always");
   const auto custom = custom_preferred(job.ranks);
   if (!custom) return not_taken(kMe, fmt::format("no table entry for {} ranks", job.ranks));
   const std::string range =
@@ -143,11 +153,9 @@ BackendAnswer ask_nccl_symm(const ServingJob& job) {
   if (job.bytes > custom->above && job.bytes < custom->below)
     return not_taken(kMe, fmt::format("{} lies inside {}, where the custom kernel is faster",
                                       format_bytes(job.bytes), range));
-  return takes(
-      kMe,
-      fmt::format("outside {} (the custom kernel was measured to win from {} to {})", range,
-                  format_bytes(custom->measured_from), format_bytes(custom->measured_to)),
-      SmallKernel::kNcclSymm);
+  return takes_symm(
+      job, fmt::format("outside {} (the custom kernel was measured to win from {} to {})", range,
+                       format_bytes(custom->measured_from), format_bytes(custom->measured_to)));
 }
 
 BackendAnswer ask_flashinfer(const ServingJob& job) {
@@ -328,6 +336,10 @@ std::optional<int> minor_of(std::string_view text) {
 }
 
 }  // namespace
+
+bool has_symmetric_kernels(const ServingJob& job) {
+  return job.fully_linked && (job.nodes == 1 || job.one_domain);
+}
 
 const char* backend_name(Backend backend) {
   for (const BackendName& entry : kNames)

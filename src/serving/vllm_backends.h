@@ -73,6 +73,7 @@ struct ServingJob {
   bool is_amd = false;
   int ranks = 8;
   int nodes = 1;
+  bool one_domain = true;     // several nodes: of one NVLink domain
   bool fully_linked = true;   // every pair of GPUs by NVLink
   bool has_multicast = true;  // NVSwitch that reduces (compute capability 9.0 and up)
   core::Bytes bytes = {};
@@ -89,6 +90,8 @@ struct BackendAnswer {
   std::optional<model::SmallKernel> kernel = {};  // of ours that models it
 };
 // In the order of the release; the first with `takes` gets the call.
+// Every peer is reached over NVLink: else NCCL has its ordinary kernels only (NCCL sym_kernels.cc).
+bool has_symmetric_kernels(const ServingJob& job);
 std::vector<BackendAnswer> backends_of(const ServingJob& job, const VllmOrder& order);
 const BackendAnswer* taken(const std::vector<BackendAnswer>& answers);
 // "Using ['CUSTOM', 'PYNCCL'] all-reduce backends (in dispatch order) for group 'tp:0' ..."

@@ -107,6 +107,18 @@ TEST(CalcKv, BreakEvenIsOfTheDecodeSide) {
   EXPECT_NEAR(fewer["recompute_us_per_token"]["value"], 74.05, 0.01);
 }
 
+// One pass of Llama-3.1-405B reads 2 x 406 G bytes over 8 x 3.35 TB/s: 30.3 ms, however short the
+// prompt; moving the cache of a few tokens takes less, so it pays from the first one on.
+TEST(CalcKv, NoPassIsShorterThanItsWeights) {
+  const json result = result_of({"--model", "llama-3.1-405b", "--tokens", "7", "--tp", "8", "--nic",
+                                 "50GB/s", "--gpu", "H100"})["against"];
+  EXPECT_NEAR(result["prefill_us"].get<double>() / 1e3, 2 * 406 / (8 * 3.35), 0.3);
+  EXPECT_EQ(result["break_even_tokens"], 1);
+  const json longer = result_of({"--model", "llama-3.1-405b", "--tokens", "8192", "--tp", "8",
+                                 "--nic", "50GB/s", "--gpu", "H100"})["against"];
+  EXPECT_GT(longer["prefill_us"], 1e6);  // bound by arithmetic
+}
+
 // What fits does not depend on the prompt that was asked for, and comes in whole blocks.
 TEST(CalcKv, WhatFitsIntoAStepIsInWholeBlocks) {
   for (const char* tokens : {"1", "17", "4096"}) {
@@ -161,6 +173,57 @@ TEST(CalcKv, PromptIsComputedAgainOrMoved) {
   EXPECT_TRUE(never["break_even_tokens"].is_null());
 }
 
+// nccl-2-paths.md: consumer GPUs report no GPUDirect RDMA. Their caches go through host memory, and
+// nobody can ask for the other way.
+TEST(CalcKv, ConsumerGpusHaveNoGpuDirect) {
+  const std::vector<std::string> base = {"--model", "llama-3-70b", "--tokens", "100",  "--tp",
+                                         "8",       "--nic",       "NDR",      "--gpu"};
+  for (const char* gpu : {"RTX-4090", "RTX-3090"}) {
+    auto words = base;
+    words.push_back(gpu);
+    const json result = result_of(words);
+    EXPECT_EQ(result["transfer"]["path"], "rdma") << gpu;
+    for (const json& path : result["paths"])
+      EXPECT_FALSE(path["path"].get<std::string>().starts_with("rdma-gdr")) << path;
+    words.insert(words.begin(), {"calc", "kv"});
+    words.insert(words.end(), {"--path", "rdma-gdr"});
+    const BinaryRun run = run_binary(words);
+    EXPECT_EQ(run.status, 2) << run;
+    EXPECT_NE(run.err.find("no GPUDirect RDMA"), std::string::npos) << run;
+  }
+  auto words = base;
+  words.push_back("H100");
+  EXPECT_EQ(result_of(words)["transfer"]["path"], "rdma-gdr");
+}
+
+// A GPU was named: what is missing is something else, and that is said.
+TEST(CalcKv, WhyThereIsNoPrefill) {
+  const BinaryRun run = run_binary({"calc", "kv", "--layers", "80", "--kv-heads", "8", "--head-dim",
+                                    "128", "--tp", "8", "--nic", "NDR", "--gpu", "H100"});
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_EQ(run.out.find("or --gpu"), std::string::npos) << run;
+  EXPECT_NE(run.out.find("parameters"), std::string::npos) << run;
+  EXPECT_NE(run.out.find("--prefill-rate"), std::string::npos) << run;
+}
+
+// A block of one stage has K and V of its layers, 27 of 80 on three stages; the layers with a
+// window (18 of the 36 of gpt-oss, 128 tokens) have blocks of their own: 9 beside the 256.
+TEST(CalcKv, BlocksAreMergedInsideAStageAndAGroup) {
+  const BinaryRun stage = run_binary(
+      {"calc", "kv", "--model", "llama-3-70b", "--tp", "8", "--pp", "3", "--nic", "NDR"});
+  EXPECT_NE(stage.out.find("(--merge 54)"), std::string::npos) << stage;
+  const std::vector<std::string> gpt = {"--model", "gpt-oss-120b", "--tp",   "8",
+                                        "--nic",   "NDR",          "--merge"};
+  for (const char* merge : {"36", "72", "1000"}) {
+    auto words = gpt;
+    words.push_back(merge);
+    EXPECT_EQ(result_of(words)["move"]["descriptors"], 265) << merge;
+  }
+  EXPECT_EQ(result_of({"--model", "llama-3-70b", "--tp", "8", "--pp", "3", "--nic", "NDR",
+                       "--merge", "160"})["move"]["descriptors"],
+            256);
+}
+
 class ConfigFolder : public testing::Test {
  protected:
   std::string folder() const { return testing::TempDir() + "/model"; }
@@ -187,6 +250,13 @@ TEST_F(ConfigFolder, SaysTheShape) {
   EXPECT_EQ(result["dtype"], "bfloat16");
   EXPECT_EQ(result_of({"--config", folder() + "/config.json", "--dtype", "fp8"})["bytes_per_token"],
             163840);
+}
+
+TEST_F(ConfigFolder, AStateIsNoCache) {
+  EXPECT_NE(error_of(R"({"model_type": "mamba2", "num_hidden_layers": 64, "hidden_size": 2560,
+                         "state_size": 128})")
+                .find("no layer of it has an attention cache"),
+            std::string::npos);
 }
 
 TEST_F(ConfigFolder, MlaAndNestedAndWindows) {

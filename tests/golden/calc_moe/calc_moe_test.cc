@@ -141,6 +141,109 @@ TEST(CalcMoe, IbgdaIsSeenWithRemoteMessages) {
     }
 }
 
+// Rank 1's two tokens go to rank 0, over NVLink; one of rank 2 over the NIC: with a slow NVLink it
+// is those two copies that set the time, four times the mean of 2 / 4.
+TEST(CalcMoe, TheSlowestLinkIsNamedWithItsOwnCopies) {
+  const std::string file = testing::TempDir() + "nvlink.csv";
+  std::ofstream(file) << "0\n0\n0\n0\n2\n0\n3\n3\n";
+  const auto run = test::run_binary({"calc", "moe", "--hidden", "256", "--topk", "1", "--nodes",
+                                     "2", "--gpus-per-node", "2", "--experts", "4", "--nic",
+                                     "1GB/s", "--nvlink", "0.1GB/s", "--routing", file});
+  EXPECT_EQ(run.status, 0) << run;
+  std::string text = run.out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  for (const char* scheme : {"flat", "dedup"})
+    EXPECT_NE(text.find(std::string(scheme) + ": rank 0 sets the time (NVLink): 2 copies on its "
+                                              "NVLink, 4.00 of the mean"),
+              std::string::npos)
+        << run;
+}
+
+std::string flat_text(const std::vector<std::string>& arguments) {
+  std::string text = test::run_binary(arguments).out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  text.erase(
+      std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+      text.end());
+  return text;
+}
+
+// 896 messages of 7408 B over 12.5 GB/s are 531 us, whatever posts them: 173 us of IBGDA are no
+// end. A proxy with 1 to 3 per us takes 298.7 to 896 us: it may be slower than the bytes.
+TEST(CalcMoe, PostersStandBesideTheBytes) {
+  const auto over = [](const char* nic) {
+    return flat_text({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8",
+                      "--gpus-per-node", "8", "--nic", nic, "--nvlink", "450GB/s", "--tokens",
+                      "128"});
+  };
+  const std::string slow = over("12.5GB/s"), fast = over("50GB/s"), crawl = over("5GB/s");
+  EXPECT_NE(slow.find("the 531 us of the bytes set the pace"), std::string::npos) << slow;
+  EXPECT_NE(slow.find("298.7 us to 896 us, the bytes lie between: it may set the pace"),
+            std::string::npos)
+      << slow;
+  EXPECT_NE(fast.find("at most 173 us"), std::string::npos) << fast;  // 132.8 us of bytes
+  EXPECT_NE(fast.find("more than the bytes take: it would set the pace"), std::string::npos);
+  EXPECT_NE(crawl.find("298.7 us to 896 us, less than the bytes take"), std::string::npos) << crawl;
+  for (const std::string& text : {slow, fast, crawl})
+    EXPECT_EQ(text.find("bytes and all"), std::string::npos) << text;
+}
+
+std::vector<std::string> on_machine(const std::string& name, const std::string& nodes = "2") {
+  return {"calc", "moe",     "--hidden", "7168",      "--topk", "8",        "--gpus-per-node",
+          "4",    "--nodes", nodes,      "--machine", name,     "--tokens", "128"};
+}
+
+// What joins the GPUs of a node, by the product pages: an L40S, a 4090 and a PCIe A100 have PCIe,
+// an MI300X has xGMI, and nothing of it is called NVLink.
+TEST(CalcMoe, PeersAreJoinedByWhatTheMachineHas) {
+  const std::pair<const char*, const char*> machines[] = {
+      {"8xl40s", "PCIe"},     {"8x4090", "PCIe"},     {"aws-g5-48xlarge", "PCIe"},
+      {"oci-mi300x", "xGMI"}, {"dgx-h100", "NVLink"}, {"gb200-nvl72-tray", "NVLink"}};
+  for (const auto& [machine, link] : machines) {
+    const auto run = test::run_binary(with(on_machine(machine), {"--json"}));
+    ASSERT_EQ(run.status, 0) << run;
+    const json document = json::parse(run.out, nullptr, false);
+    EXPECT_EQ(document["result"]["links"]["peer_link"], link) << machine;
+    EXPECT_EQ(document["caveats"].size(), std::string(link) == "PCIe" ? 1u : 0u) << machine;
+    const std::string text = flat_text(on_machine(machine));
+    EXPECT_NE(text.find("On its " + std::string(link) + " meanwhile"), std::string::npos) << text;
+    EXPECT_EQ(text.find("NVLink 28.2 GB/s"), std::string::npos) << text;
+    EXPECT_EQ(
+        text.find("slower is NVLink, NVLink") == std::string::npos || std::string(link) == "NVLink",
+        true)
+        << text;
+  }
+  // a rate that was typed does not make another link of it
+  EXPECT_EQ(result_of(with(on_machine("8xl40s"), {"--nvlink", "20GB/s"}))["links"]["peer_link"],
+            "PCIe");
+}
+
+// moe.md 6 and 10: DeepEP V1 is CUDA over NVLink, and between nodes IBGDA of an mlx5 NIC: neither
+// EFA nor Slingshot nor an AMD GPU has it.
+TEST(CalcMoe, DeepEpOnlyWhereItRuns) {
+  const auto has_deepep = [](const std::string& machine, std::vector<std::string> more,
+                             const char* nodes = "2") {
+    const json result = result_of(with(on_machine(machine, nodes), std::move(more)));
+    for (const json& stack : result["vllm"])
+      if (stack["name"] == "deepep_low_latency") {
+        EXPECT_EQ(stack.contains("time_us"), !result["deepep"].contains("not_here")) << machine;
+      }
+    return !result["deepep"].contains("not_here");
+  };
+  for (const char* machine : {"aws-p5", "aws-p4d", "8xl40s", "8x4090", "oci-mi300x"})
+    EXPECT_FALSE(has_deepep(machine, {})) << machine;
+  EXPECT_TRUE(has_deepep("dgx-h100", {}));
+  EXPECT_FALSE(has_deepep("dgx-h100", {"--combine", "fp8"})) << "moe.md 1: bf16 or LogFMT-10";
+  EXPECT_TRUE(has_deepep("dgx-a100", {}));
+  EXPECT_TRUE(has_deepep("aws-p5", {}, "1")) << "no NIC, no IBGDA";
+  EXPECT_TRUE(has_deepep("aws-p5", {"--nic", "400Gb/s"})) << "another NIC";
+  const std::string efa = flat_text(on_machine("aws-p5"));
+  EXPECT_EQ(efa.find("as DeepEP"), std::string::npos) << efa;
+  EXPECT_EQ(efa.find("IBGDA 5.18"), std::string::npos) << efa;
+  EXPECT_EQ(efa.find("NVSHMEM_IB_ENABLE_IBGDA"), std::string::npos) << efa;
+  EXPECT_NE(efa.find("CPU proxy"), std::string::npos) << efa;
+}
+
 // Megatron sends bf16 by each of its dispatchers: 7.46 ms with flex on 4 of 8 nodes, not 5.65.
 TEST(CalcMoe, MegatronIsPricedInOneFormat) {
   const json result = result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "8",
