@@ -39,6 +39,8 @@ Json transfer_json(const KvTransfers& one) {
 std::string start_text(const EngineStart& start) {
   std::string text = start.engine + (start.version.empty() ? "" : " " + start.version);
   if (start.tensor_parallel) text += fmt::format(", TP {}", *start.tensor_parallel);
+  if (start.data_parallel.value_or(1) > 1) text += fmt::format(", DP {}", *start.data_parallel);
+  if (start.expert_parallel) text += ", EP";
   if (start.custom_disabled.value_or(false)) text += ", disable_custom_all_reduce";
   if (start.eager.value_or(false)) text += ", without CUDA graphs";
   if (start.only_prefills) text += ", only prefills";
@@ -52,7 +54,9 @@ std::string transfer_text(const KvTransfers& one) {
   if (one.post > core::Duration())
     text += fmt::format(", of it {} posting", core::format_duration(one.post));
   if (one.descriptors > 0) text += fmt::format(" of {} descriptors", one.descriptors);
-  return text + " (one transfer; the printed throughput adds up overlapping ones)";
+  return text + fmt::format(" ({}; the printed throughput adds up overlapping ones)",
+                            one.count > 1 ? fmt::format("the mean of {} transfers", one.count)
+                                          : "one transfer");
 }
 
 Json balance_json(const serving::ExpertBalance& one) {

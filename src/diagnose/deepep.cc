@@ -317,10 +317,15 @@ void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgeme
 }
 
 // Of time-outs that name nobody: the ranks that wait, so that the one that does not is missed.
-std::string nobody_named(const std::set<int>& waiting, std::size_t all) {
+std::string nobody_named(const std::set<int>& waiting, const std::set<int>& named,
+                         std::size_t all) {
   if (waiting.empty())
-    return fmt::format("{} time-out{} of DeepEP, which name{} no rank", all, all == 1 ? "" : "s",
-                       all == 1 ? "s" : "");
+    return fmt::format("{} time-out{} of DeepEP, which name{} no rank that was waited for{}", all,
+                       all == 1 ? "" : "s", all == 1 ? "s" : "",
+                       named.empty()
+                           ? ""
+                           : fmt::format("; rank{} {} waited", named.size() == 1 ? "" : "s",
+                                         core::number_ranges({named.begin(), named.end()})));
   return fmt::format(
       "rank{} {} waited in vain for the counts of dispatch; look for the rank that "
       "is not among them: it did not enter",
@@ -330,8 +335,9 @@ std::string nobody_named(const std::set<int>& waiting, std::size_t all) {
 // Whom most of the time-outs name.
 void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
   std::map<int, int> named;
-  std::set<int> waiting;
+  std::set<int> waiting, waiters;
   for (const serving::DeepEpTimeout& timeout : lines.timeouts) {
+    if (timeout.rank) waiters.insert(*timeout.rank);
     if (timeout.peer) ++named[*timeout.peer];
     if (timeout.counts_missing && timeout.rank) waiting.insert(*timeout.rank);
   }
@@ -346,7 +352,7 @@ void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
       is_one ? fmt::format("rank {} is waited for: {} of {} time-outs of DeepEP that name a rank "
                            "name it",
                            most->first, most->second, all)
-             : nobody_named(waiting, lines.timeouts.size()));
+             : nobody_named(waiting, waiters, lines.timeouts.size()));
   if (is_one) finding.ranks = {most->first};
   finding.confidence = is_one ? core::Confidence::kLikely : core::Confidence::kPossible;
   constexpr std::size_t kShown = 5;

@@ -217,6 +217,17 @@ TEST(DeepEpJudgement, InsideANode) {
   EXPECT_TRUE(slow->result.judgement.has("moe.low-latency-slow"));
 }
 
+// A damaged source leaves nobody who was waited for, but both lines name the rank that waited.
+TEST(DeepEpJudgement, TimeoutsNameWhoWaited) {
+  const std::string line =
+      "Warning: DeepEP timeout for dispatch receive, rank 2, local_expert_idx 1, src_rank -9\n";
+  const auto damaged = judge(line + line);
+  ASSERT_TRUE(damaged->result.judgement.has("moe.peer-missing"));
+  const std::string& summary = damaged->result.judgement.findings.front().summary;
+  EXPECT_NE(summary.find("name no rank that was waited for; rank 2 waited"), std::string::npos)
+      << summary;
+}
+
 // A prompt that quotes a time-out is no time-out.
 TEST(DeepEpJudgement, WhatAUserAsksIsNoTimeout) {
   const std::string timeout = "DeepEP timeout for dispatch receive, rank 2, src_rank 9\n";
