@@ -52,8 +52,30 @@ core::Result<sim::WhatIf> what_if(const SimFlags& flags, const CalcQuestion& que
 Json us(Duration time) { return json_number(time.in_us()); }
 Json us(const std::optional<Duration>& time) { return time ? us(*time) : Json(); }
 
-Json outcome_json(const sim::Outcome& outcome) {
-  return {{"time_us", us(outcome.time)},
+Json link_json(const model::Link& link) {
+  return {{"alpha_us", us(link.alpha)}, {"beta_GBps", json_number(link.beta.in_GBps())}};
+}
+
+// What was asked for: the links, and what is unlike about them.
+Json asked_json(const sim::WhatIf& what) {
+  Json slow = Json::array(), late = Json::array();
+  for (const model::SlowLink& link : what.slow)
+    slow.push_back({{"from", link.a},
+                    {"to", link.b == model::kAnyRank ? Json() : Json(link.b)},
+                    {"factor", link.factor}});
+  for (const sim::LateRank& one : what.late)
+    late.push_back({{"rank", one.rank}, {"late_us", us(one.by)}});
+  Json links = {{"basis", basis_name(what.fabric.basis)},
+                {"source", what.fabric.source},
+                {"link", link_json(what.fabric.link)}};
+  if (what.fabric.inter) links["between_nodes"] = link_json(*what.fabric.inter);
+  return {{"links", std::move(links)},
+          {"slow_links", std::move(slow)},
+          {"late_ranks", std::move(late)}};
+}
+
+Json outcome_json(const sim::WhatIf& what, const sim::Outcome& outcome) {
+  Json result = {{"time_us", us(outcome.time)},
           {"first_rank_us", us(outcome.first_rank)},
           {"basis", "computed"},
           {"model", "step recurrence"},
@@ -64,6 +86,8 @@ Json outcome_json(const sim::Outcome& outcome) {
            {{"bandwidth_us", us(outcome.floors.bandwidth)},
             {"latency_us", us(outcome.floors.latency)}}},
           {"closed_form", cli::to_json(outcome.closed_form)}};
+  result.update(asked_json(what));
+  return result;
 }
 
 // "all_reduce of 1 GiB on 8 ranks, ring: 37.59 ms"
@@ -124,7 +148,7 @@ int sim_on_fabric(const Shell& shell, SimFlags& flags, const sim::FabricShape& s
   Document document = document_of(*question);
   if (flags.fabric.is_given() && !sim::is_fabric_line(flags.fabric.fabric))
     document.inputs.push_back({.path = flags.fabric.fabric, .kind = "fabric"});
-  document.result = outcome_json(played->outcome);
+  document.result = outcome_json(*what, played->outcome);
   document.result["model"] = model_name(played->model);
   document.result["fabric"] = to_json(*all, *played);
   document.verdict = sentence(*what, played->outcome);
@@ -166,7 +190,7 @@ int sim_collective(const Shell& shell, SimFlags& flags) {
   const auto outcome = sim::play(*what);
   if (!outcome) return shell.fail(outcome.error());
   Document document = document_of(*question);
-  document.result = outcome_json(*outcome);
+  document.result = outcome_json(*what, *outcome);
   document.verdict = sentence(*what, *outcome);
   document.body = {
       summary(*what, *outcome, ", where the recurrence says " + format_duration(outcome->alike))};

@@ -13,6 +13,7 @@ export interface Line {
   width?: number;
   isShown?: boolean;
   isPoints?: boolean;          // nothing is known between the points
+  isHollow?: boolean;          // its points
 }
 export interface Mark { at: number; name: string; color: string }
 export interface Chart {
@@ -64,6 +65,7 @@ function drawBand(plot: uPlot, chart: Chart): void {
 }
 
 function label(plot: uPlot, words: string, x: number, y: number, paint: string): void {
+  if (plot.width < NARROW) return;
   const pen = plot.ctx;
   const ratio = devicePixelRatio || 1;
   pen.font = `${12 * ratio}px system-ui, sans-serif`;
@@ -108,12 +110,25 @@ function drawMarks(plot: uPlot, chart: Chart): void {
   pen.restore();
 }
 
+// The labels of an axis are never cut: "0.0025 GB/s" needs more room than "80 GB/s".
+let pen: CanvasRenderingContext2D | null = null;
+function roomFor(ticks: string[] | null): number {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (pen === null) return 90;
+  pen.font = "12px system-ui, sans-serif";
+  const widest = (ticks ?? []).reduce((most, tick) => Math.max(most, pen?.measureText(tick ?? "").width ?? 0), 0);
+  return Math.max(60, Math.ceil(widest) + 22);
+}
+
+// A narrow plot has no room for words on its lines: they stand below it.
+const NARROW = 500;
+
 function optionsOf(chart: Chart, width: number, tell: (plot: uPlot) => void): uPlot.Options {
   const most = Math.max(chart.band?.high ?? 0, ...(chart.levels ?? []).map(level => level.at));
   const axis = { stroke: () => color("soft"), grid: { stroke: () => color("line"), width: 1 },
                  ticks: { stroke: () => color("line"), width: 1 }, font: "12px system-ui, sans-serif" };
   return {
-    width, height: width < 500 ? 260 : 380,
+    width, height: width < NARROW ? 260 : 380,
     legend: { show: false },
     cursor: { y: false, points: { size: 7 } },
     scales: {
@@ -124,14 +139,15 @@ function optionsOf(chart: Chart, width: number, tell: (plot: uPlot) => void): uP
     axes: [
       { ...axis, splits: sizeTicks, values: (_, ticks) => ticks.map(tick => bytes(tick)), space: 50,
         filter: (_, ticks) => ticks },
-      { ...axis, size: 78, values: (_, ticks) => ticks.map(tick => tick === null ? "" : chart.format(tick)) },
+      { ...axis, size: (_, ticks) => roomFor(ticks), values: (_, ticks) => ticks.map(tick => tick === null ? "" : chart.format(tick)) },
     ],
     series: [{}, ...chart.lines.map(line => ({
       label: line.name, show: line.isShown !== false, spanGaps: true, dash: line.dash,
       width: line.width ?? 1.8, stroke: () => color(line.color),
       paths: line.isPoints ? () => null : undefined,
-      points: { show: line.isPoints || (line.points.length < 80 && !line.dash?.length), size: line.isPoints ? 9 : 5,
-                fill: () => color(line.color) },
+      points: { show: line.isPoints || line.points.length === 1 || (line.points.length < 80 && !line.dash?.length),
+                size: line.isPoints || line.points.length === 1 ? 9 : 5, width: 2,
+                stroke: () => color(line.color), fill: () => color(line.isHollow ? "back" : line.color) },
     }))],
     hooks: {
       drawClear: [plot => drawBand(plot, chart)],
@@ -158,11 +174,23 @@ function legend(chart: Chart, plot: uPlot): HTMLElement {
     const box = h("input", { type: "checkbox" });
     box.checked = line.isShown !== false;
     box.addEventListener("change", () => plot.setSeries(index + 1, { show: box.checked }));
-    const sign = h("i", { class: line.dash?.length ? "dashed" : "" });
+    const [first = 0] = line.dash ?? [];
+    const sign = h("i", { class: first === 0 ? "" : first < 4 ? "dotted" : "dashed" });
     sign.style.setProperty("--paint", `var(--${line.color})`);
     return h("label", {}, box, sign, line.name);
   };
   return h("p", { class: "legend chart-legend" }, chart.lines.map(entry));
+}
+
+// The words of marks where the plot has no room for them.
+function marksBelow(chart: Chart): HTMLElement | null {
+  const marks = [...(chart.levels ?? []), ...(chart.sizes ?? []), ...(chart.band ? [{ name: chart.band.name, color: "fine" }] : [])];
+  if (marks.length === 0) return null;
+  return h("p", { class: "legend chart-legend chart-marks" }, marks.map(mark => {
+    const sign = h("i", { class: "dashed" });
+    sign.style.setProperty("--paint", `var(--${mark.color})`);
+    return h("span", {}, sign, mark.name);
+  }));
 }
 
 function byKeys(plot: uPlot, event: KeyboardEvent): void {
@@ -176,8 +204,9 @@ function byKeys(plot: uPlot, event: KeyboardEvent): void {
 
 export function drawChart(chart: Chart): HTMLElement {
   const place = h("div", { class: "chart", tabindex: 0, role: "img", "aria-label": chart.title });
+  const below = marksBelow(chart);
   const tip = h("div", { class: "values", "aria-live": "polite" });
-  const figure = h("figure", {}, place, tip);
+  const figure = h("figure", {}, place, below, tip);
   const build = () => {
     const plot = new uPlot(optionsOf(chart, place.clientWidth || 800, at => {
       const words = said(at, chart);
@@ -187,7 +216,8 @@ export function drawChart(chart: Chart): HTMLElement {
     place.addEventListener("keydown", event => byKeys(plot, event));
     new ResizeObserver(() => {
       const width = place.clientWidth;
-      if (width > 0 && width !== plot.width) plot.setSize({ width, height: width < 500 ? 260 : 380 });
+      if (below) below.hidden = width >= NARROW;
+      if (width > 0 && width !== plot.width) plot.setSize({ width, height: width < NARROW ? 260 : 380 });
     }).observe(place);
     onTheme(() => plot.redraw(false, true));
   };

@@ -30,6 +30,9 @@ export function bytes(count: number): string {
   return scaled(count, DECIMAL);
 }
 
+// In one kind of unit, for figures that are to be compared: "411 MB", never "392 MiB" beside it.
+export const decimalBytes = (count: number): string => scaled(count, DECIMAL);
+
 export const bandwidth = (gigabytes: number): string => `${digits(gigabytes)} GB/s`;
 export const percent = (share: number): string => `${digits(share * 100, 3)} %`;
 

@@ -17,23 +17,40 @@ export function inOrder(document: Fields): Fields[] {
 }
 
 // Commands that only calculate or show say nothing about right and wrong.
-const SHOWING = ["calc", "explain", "machines", "lab"];
-const isShowing = (document: Fields): boolean =>
-  SHOWING.includes(text(document, "command")) ||
-  (text(document, "command") === "topo" && Array.isArray(fields(document, "result").paths));
+const SHOWING = ["calc", "explain", "machines", "lab", "sim"];
+const isShowing = (document: Fields): boolean => {
+  const command = text(document, "command"), result = fields(document, "result");
+  return SHOWING.includes(command.split(" ")[0]) || (command === "topo" && Array.isArray(result.paths)) ||
+    (command === "nccl" && !Array.isArray(result.settings));  // plan and choose; `nccl env` judges its settings
+};
 
-// error, warning, limited or fine: the same rule as the exit status; facts: nothing was judged.
-export function standing(document: Fields): "error" | "warning" | "limited" | "fine" | "facts" {
+export type Standing = "error" | "warning" | "limited" | "below" | "partly" | "facts" | "fine";
+
+// A curve is judged where something says what it should reach; a baseline does, and no caveat is written then.
+const UNJUDGED = ["not saturated", "path not known", "on a shared GPU", "without rows"];
+function ofCurves(document: Fields): Standing {
+  const all = list(document, "result", "curves").map(one => text(one, "standing"));
+  if (all.some(one => one.startsWith("below"))) return "below";
+  const hasNoReference = list(document, "caveats").some(one => text(one, "id") === "curve.no-reference");
+  const open = all.filter(one => UNJUDGED.includes(one) || (hasNoReference && one === "without a reference")).length;
+  return open === 0 ? "fine" : open === all.length ? "facts" : "partly";
+}
+
+// The same rule as the exit status, but that its 0 has four words: nothing is fine that nobody judged.
+export function standing(document: Fields): Standing {
   const all = findingsOf(document).map(one => text(one, "severity"));
   if (all.includes("error")) return "error";
   if (all.includes("warning")) return "warning";
   if (list(document, "caveats").some(limits)) return "limited";
-  return isShowing(document) ? "facts" : "fine";
+  return isShowing(document) ? "facts" : ofCurves(document);
 }
-export const STANDING_WORDS = {
-  error: "error found", warning: "warning found", limited: "limited", fine: "nothing wrong found", facts: "facts, not judged",
+export const STANDING_WORDS: { [state in Standing]: string } = {
+  error: "error found", warning: "warning found", limited: "limited", below: "below what is usual",
+  partly: "not all judged", facts: "facts, not judged", fine: "nothing wrong found",
 };
-const SIGNS = { error: "\u2715", warning: "!", limited: "?", fine: "\u2713", facts: "i" };
+const SIGNS: { [state in Standing]: string } = {
+  error: "\u2715", warning: "!", limited: "?", below: "i", partly: "i", facts: "i", fine: "\u2713",
+};
 
 const limits = (caveat: Fields[string]): boolean => fields(caveat).limits !== false;
 

@@ -158,13 +158,3 @@ describe("what a person does", () => {
     await close();
   });
 });
-
-test("members that made another call of the same number hold the others back", async () => {
-  const { page, problems, close } = await open(browser, makePage("mismatch", ["hang", "examples/hang-step-3000"]), { width: 1280, scheme: "light" });
-  const words = await page.locator(".waiting").innerText();
-  assert.match(words, /ranks 0-36, 38-63/);
-  assert.match(words, /rank 37: in all_reduce/);
-  assert.doesNotMatch(words, /dashed arc/);
-  assert.deepEqual(problems, []);
-  await close();
-});

@@ -49,6 +49,14 @@ TEST(Sim, BothCausesAreTakenApart) {
   EXPECT_GT(result.at("without_late_ranks_us"), result.at("alike_us"));
 }
 
+TEST(Sim, TheDocumentSaysWhatWasAskedFor) {
+  const json result = result_of("64", {"--late", "5:2ms", "--slow-link", "17:*:0.5"});
+  EXPECT_EQ(result.at("late_ranks"), json::parse(R"([{"rank": 5, "late_us": 2000.0}])"));
+  EXPECT_EQ(result.at("slow_links"), json::parse(R"([{"from": 17, "to": null, "factor": 0.5}])"));
+  EXPECT_EQ(result.at("links").at("link").at("beta_GBps"), 50.0);
+  EXPECT_EQ(result.at("links").at("basis"), "assumed");
+}
+
 TEST(Sim, SaysWhatEachChangeCosts) {
   const BinaryRun run = run_binary(words("all_reduce", "8", {"--late", "5:2ms"}));
   EXPECT_EQ(run.status, 0) << run;

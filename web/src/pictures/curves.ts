@@ -40,9 +40,25 @@ export function curvesOf(document: Fields): Curve[] {
 }
 
 type Value = "busbw" | "time";
-const pointsOf = (rows: Fields[], value: Value, inPlace: boolean): [number, number][] =>
-  rows.filter(row => (row.in_place === true) === inPlace)
-      .map(row => [number(row, "bytes") ?? 0, number(row, value === "time" ? "time_us" : "busbw_GBps") ?? NaN] as [number, number])
+
+// The bytes that count, over the size: nccl-tests' factor from algbw to busbw.
+function factorOf(facts: Fields): number {
+  const ranks = number(facts, "ranks") ?? 0, op = text(facts, "op");
+  if (ranks < 2) return 1;
+  if (op === "all_reduce") return (2 * (ranks - 1)) / ranks;
+  return ["all_gather", "reduce_scatter", "all_to_all"].includes(op) ? (ranks - 1) / ranks : 1;
+}
+
+// nccl-tests prints two digits after the point: a busbw of 0 stands for what size and time say.
+function busbwOf(row: Fields, facts: Fields): number {
+  const printed = number(row, "busbw_GBps"), time = number(row, "time_us"), size = number(row, "bytes");
+  if (printed !== 0 || time === null || time <= 0 || size === null) return printed ?? NaN;
+  return (factorOf(facts) * size) / time / 1e3;
+}
+
+const pointsOf = (curve: Curve, value: Value, inPlace: boolean): [number, number][] =>
+  curve.rows.filter(row => (row.in_place === true) === inPlace)
+      .map(row => [number(row, "bytes") ?? 0, value === "time" ? number(row, "time_us") ?? NaN : busbwOf(row, curve.facts)] as [number, number])
       .filter(point => Number.isFinite(point[1]));
 
 // A predicted time as busbw: the bytes that count are those of the measurement in the same row.
@@ -58,6 +74,9 @@ function predicted(rows: Fields[], value: Value): [number, number][] {
   return points;
 }
 
+// A colour for each algorithm, a dash for each protocol; the colour of what is taken is none of them.
+const DASHES: { [protocol: string]: number[] } = { Simple: [], LL128: [9, 5], LL: [2, 4] };
+
 // Every algorithm and protocol that `nccl choose` compared, size by size.
 function candidates(rows: Fields[], value: Value): Line[] {
   const lines = new Map<string, [number, number][]>();
@@ -70,7 +89,12 @@ function candidates(rows: Fields[], value: Value): Line[] {
       if (!lines.has(name)) lines.set(name, []);
       lines.get(name)?.push([number(row, "bytes") ?? 0, value === "time" ? time : (busbw * taken) / time]);
     }
-  return [...lines].map(([name, points], index) => ({ name, points, color: lineColor(index + 1), dash: [5, 4], width: 1.2 }));
+  const algorithms = [...new Set([...lines.keys()].map(name => name.split(" ")[0]))];
+  return [...lines].sort().map(([name, points]) => {
+    const [algorithm, protocol] = name.split(" ");
+    return { name, points, color: `c${1 + (algorithms.indexOf(algorithm) % 5)}`, dash: DASHES[protocol] ?? [], width: 1.6,
+             isHollow: protocol !== "Simple" };
+  });
 }
 
 const isMeasured = (rows: Fields[]): boolean => rows.some(row => "in_place" in row);
@@ -87,11 +111,11 @@ function linesOf(curves: Curve[], value: Value): Line[] {
     const isShown = index < MOST_SHOWN;
     const word = isMeasured(curve.rows) ? "measured" : "predicted: what is taken";
     const name = isAlone ? word : curve.name;
-    const outside = pointsOf(curve.rows, value, false);
-    const inside = pointsOf(curve.rows, value, true);
+    const outside = pointsOf(curve, value, false);
+    const inside = pointsOf(curve, value, true);
     if (outside.length > 0)
       lines.push({ name: isAlone && inside.length > 0 ? "measured, out of place" : name, points: outside,
-                   color: lineColor(index), dash: lineDash(index), isShown });
+                   color: lineColor(index), dash: lineDash(index), isShown, width: isMeasured(curve.rows) ? undefined : 3.4 });
     if (inside.length > 0 && (isAlone || outside.length === 0))
       lines.push({ name: "measured, in place", points: inside, color: isAlone ? "c2" : lineColor(index),
                    dash: [3, 3], isShown: outside.length === 0 });
@@ -109,11 +133,12 @@ function marksOf(facts: Fields, value: Value): Pick<Chart, "band" | "levels" | "
   const sizes: Mark[] = [];
   const knee = number(facts, "fit", "knee_bytes");
   if (knee !== null && knee > 0) sizes.push({ at: knee, name: `knee ${bytes(knee)}`, color: "c4" });
-  const ninety = number(facts, "plateau", "measured90_bytes");
+  const isOpen = fields(facts, "plateau").saturated === false;  // the verdict says that no plateau is seen
+  const ninety = isOpen ? null : number(facts, "plateau", "measured90_bytes");
   if (ninety !== null) sizes.push({ at: ninety, name: `90 % of the peak from ${bytes(ninety)}`, color: "soft" });
   if (value === "time") return { sizes };
   const levels: Mark[] = [];
-  const plateau = number(facts, "plateau", "busbw_GBps") ?? number(facts, "fit", "plateau_busbw_GBps");
+  const plateau = isOpen ? null : number(facts, "plateau", "busbw_GBps") ?? number(facts, "fit", "plateau_busbw_GBps");
   if (plateau !== null) levels.push({ at: plateau, name: `plateau ${bandwidth(plateau)}`, color: "c0" });
   const low = number(facts, "reference", "low_GBps");
   const high = number(facts, "reference", "high_GBps");
@@ -139,6 +164,8 @@ function caption(curve: Curve): Child {
   if (latency !== null) said.push(`smallest messages take ${microseconds(latency)}`);
   const standing = text(curve.facts, "standing");
   if (standing) said.push(`standing: ${standing}`);
+  if (fields(curve.facts, "plateau").saturated === false) said.push("its sizes show no plateau: none is drawn");
+  if (list(curve.rows[0], "candidates").length > 0) said.push("a colour is an algorithm; its line is dotted for LL, dashed for LL128, full for Simple");
   return said.length > 0 && h("figcaption", {}, said.join("; "));
 }
 
@@ -160,6 +187,9 @@ function section(all: Curve[], title: string): Child {
 
 export function curves(document: Fields): Child {
   const all = curvesOf(document);
+  // candidates of one size stand as bars among the ledgers
+  const sizes = new Set(all.flatMap(one => one.rows.map(row => number(row, "bytes"))));
+  if (sizes.size === 1 && list(all[0].rows[0], "candidates").length > 0) return null;
   return all.length > 0 && section(all, "Bandwidth over the size of the message");
 }
 

@@ -2,25 +2,25 @@
 // share a row, so that a thousand ranks are a few rows.
 import { Child, folded, h, s } from "../dom";
 import { count, ranges, ranks as ranksText } from "../format";
-import { Fields, fields, isFields, list, number, numbers, text } from "../json";
+import { Fields, isFields, list, number, numbers, text } from "../json";
 import { tipOver } from "../tip";
 import { t } from "../words";
+import { Hang, Messages, hangOf, isVictim, messagesOf } from "./waiting";
 
-type State = "even" | "waits" | "behind" | "missing" | "unknown";
+type State = "even" | "waits" | "held" | "behind" | "missing" | "unknown";
 interface Cell { state: State; says: string; short: string }
 interface Group { name: string; title: string; ranks: number[]; cells: Map<number, Cell>; weight: number }
 interface Row { ranks: number[]; cells: (Cell | undefined)[] }
 
 const COLORS: { [state in State]: string } = {
-  even: "var(--idle)", waits: "var(--orange)", behind: "var(--red)", missing: "var(--grey)", unknown: "var(--line)",
+  even: "var(--idle)", waits: "var(--orange)", held: "var(--panel)", behind: "var(--red)", missing: "var(--grey)", unknown: "var(--line)",
 };
 const WORDS: [State, string][] = [
   ["even", "as far as the others, nothing open"], ["waits", "in a call that is not over"],
-  ["behind", "has issued fewer calls than others"], ["missing", "no dump of this rank"], ["unknown", "not known"],
+  ["held", "has issued fewer calls: waits in another one"], ["behind", "has issued fewer calls than others, or not its side of a message"], ["missing", "no dump of this rank"], ["unknown", "not known"],
 ];
-// Which groups are drawn first: those where somebody is behind. Of a group without collectives (only
-// sends and receives) nothing is known here, and it is counted only.
-const WEIGHTS: { [state in State]: number } = { even: 0, unknown: 0, waits: 1, missing: 2, behind: 3 };
+// Which groups are drawn first: those where somebody is behind.
+const WEIGHTS: { [state in State]: number } = { even: 0, unknown: 0, held: 1, waits: 1, missing: 2, behind: 3 };
 const MOST_GROUPS = 16;
 const FIRST_ROWS = 40;
 const MOST_ROWS = 1100;
@@ -31,22 +31,37 @@ function cellOf(standing: Fields, most: number | null): Cell {
   const enqueued = number(standing, "last_enqueued");
   const completed = number(standing, "last_completed");
   const open = number(standing, "open") ?? 0;
-  const lag = enqueued === null || most === null ? 0 : most - enqueued;
-  const state: State = enqueued === null ? "unknown" : lag > 0 ? "behind" : open > 0 ? "waits" : "even";
+  if (enqueued === null || (enqueued === 0 && completed === null))  // sends and receives have no such numbers
+    return { state: "unknown", says: "no collective of this group is known", short: "\u2013" };
+  const lag = most === null ? 0 : most - enqueued;
+  const state: State = lag > 0 ? "behind" : open > 0 ? "waits" : "even";
   const says = `last call issued ${shown(enqueued)}, started ${shown(number(standing, "last_started"))}, ` +
     `completed ${shown(completed)}; ${count(open, "call")} open` +
     (lag > 0 ? `; others have issued ${most}` : "");
   return { state, says, short: `${shown(completed)}/${shown(enqueued)}` };
 }
 
-function groupOf(group: Fields): Group {
+// What is known of this rank beside the numbers of its collectives: its sends and receives here, and that it waits elsewhere.
+function known(hang: Hang, messages: Messages, rank: number, cell: Cell): Cell {
+  const inside = messages.inside.get(rank), holding = messages.holding.get(rank);
+  if (holding !== undefined && (hang.named.has(rank) || inside === undefined))
+    return { state: hang.named.has(rank) || !isVictim(hang, rank) ? "behind" : "held", short: "p2p missing",
+             says: `its side is missing: ${holding}; ${cell.says}` };
+  if (inside !== undefined && cell.state !== "behind")
+    return { state: "waits", short: "waits in p2p", says: `in ${inside}${holding ? `, and its side is missing: ${holding}` : ""}; ${cell.says}` };
+  if (cell.state === "behind" && isVictim(hang, rank)) return { ...cell, state: "held", says: `${cell.says}; waits in a call itself` };
+  return cell;
+}
+
+function groupOf(hang: Hang, group: Fields): Group {
   const standings = list(group, "standings").filter(isFields);
   const issued = standings.map(one => number(one, "last_enqueued")).filter((one): one is number => one !== null);
   const most = issued.length > 0 ? issued.reduce((a, b) => Math.max(a, b)) : null;
   const cells = new Map<number, Cell>();
+  const messages = messagesOf(hang, text(group, "name"));
   for (const standing of standings) {
     const cell = cellOf(standing, most);
-    for (const rank of numbers(standing, "ranks")) cells.set(rank, cell);
+    for (const rank of numbers(standing, "ranks")) cells.set(rank, known(hang, messages, rank, cell));
   }
   const absent: Cell = { state: "missing", says: "no dump: what it did is not known", short: "no dump" };
   for (const rank of numbers(group, "ranks")) if (!cells.has(rank)) cells.set(rank, absent);
@@ -57,12 +72,13 @@ function groupOf(group: Fields): Group {
            weight: [...cells.values()].reduce((most, cell) => Math.max(most, WEIGHTS[cell.state]), 0) };
 }
 
-function rowsOf(groups: Group[]): Row[] {
+// Whom the verdict names never shares a row with others.
+function rowsOf(groups: Group[], culprits: Set<number>): Row[] {
   const alike = new Map<string, Row>();
   const everybody = [...new Set(groups.flatMap(group => [...group.cells.keys()]))].sort((a, b) => a - b);
   for (const rank of everybody) {
     const cells = groups.map(group => group.cells.get(rank));
-    const key = cells.map(cell => cell ? cell.state + cell.says : "").join("|");
+    const key = cells.map(cell => cell ? cell.state + cell.says : "").join("|") + (culprits.has(rank) ? "|named" : "");
     const row = alike.get(key);
     if (row) row.ranks.push(rank);
     else alike.set(key, { ranks: [rank], cells });
@@ -87,7 +103,7 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
                              "aria-label": "ranks and groups: how far each has come" });
   picture.style.maxWidth = "none";
-  const room = Math.floor((size.width - 8) / 6.8);
+  const room = Math.floor((size.width - 8) / 7.8);
   groups.forEach((group, column) => {
     const x = size.left + column * size.width;
     picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, group.title.slice(6, 6 + room)));
@@ -121,18 +137,20 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
 }
 
 export function groupMatrix(document: Fields): Child {
-  const all = list(document, "pictures", "groups").filter(isFields).map(groupOf).filter(group => group.cells.size > 0);
+  const hang = hangOf(document), culprits = hang.named;
+  const all = list(document, "pictures", "groups").filter(isFields).map(group => groupOf(hang, group)).filter(group => group.cells.size > 0);
   if (all.length === 0) return null;
-  const ofVerdict = text(document, "result", "verdict", "process_group", "name");
+  const ofVerdict = text(hang.verdict, "process_group", "name");
   const place = (group: Group) => (group.name === ofVerdict ? 10 : 0) + group.weight;
   const uneven = all.filter(group => group.weight > 0).sort((a, b) => place(b) - place(a));
   const groups = (uneven.length > 0 ? uneven : all).slice(0, MOST_GROUPS);
-  const culprits = new Set(numbers(fields(document, "result", "verdict"), "culprit_ranks"));
-  const rows = worstFirst(rowsOf(groups), culprits);
+  const rows = worstFirst(rowsOf(groups, culprits), culprits);
   const used = new Set(rows.flatMap(row => row.cells.map(cell => cell?.state)));
   const rest: string[] = [];
-  if (uneven.length > 0 && all.length > uneven.length)
-    rest.push(`in ${count(all.length - uneven.length, "further group")} all ranks agree and nothing is open, or no call is known`);
+  const others = uneven.length > 0 ? all.filter(group => group.weight === 0) : [];
+  const silent = others.filter(group => [...group.cells.values()].every(cell => cell.state === "unknown")).length;
+  if (others.length > silent) rest.push(`in ${count(others.length - silent, "further group")} all ranks agree and nothing is open`);
+  if (silent > 0) rest.push(`of ${count(silent, "further group")} no call is known`);
   if (uneven.length > groups.length) rest.push(`${uneven.length - groups.length} more groups are not drawn`);
   if (rows.length > MOST_ROWS) rest.push(`${rows.length - MOST_ROWS} more rows are not drawn`);
   if (culprits.size > 0) rest.push("\u25b8 named by the verdict");
@@ -140,11 +158,12 @@ export function groupMatrix(document: Fields): Child {
     h("p", { class: "legend" }, WORDS.filter(([state]) => used.has(state)).map(([state, words]) => {
       const sign = h("i");
       sign.style.background = COLORS[state];
+      if (state === "held") sign.style.boxShadow = "inset 0 0 0 2px var(--orange)";
       return h("span", {}, sign, words);
     })),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(groups, rows.slice(0, FIRST_ROWS), culprits)),
       rows.length > FIRST_ROWS && folded(`${rows.length - FIRST_ROWS} more rows`, () => h("div", { class: "wide", tabindex: 0 },
         drawing(groups, rows.slice(FIRST_ROWS, MOST_ROWS), culprits)), { class: "more" }),
-      h("figcaption", {}, ["a row: ranks that stand alike; a cell: last call completed / last call issued",
+      h("figcaption", {}, ["a row: ranks that stand alike; a cell: last collective completed / last issued, p2p: a send or receive",
                            ...rest].join("; "))));
 }

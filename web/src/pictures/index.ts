@@ -7,6 +7,7 @@ import { checks } from "./checks";
 import { curves } from "./curves";
 import { decisions } from "./decisions";
 import { differences } from "./differences";
+import { forced } from "./forced";
 import { gap } from "./gap";
 import { groupMatrix } from "./groups";
 import { heatMap } from "./heat";
@@ -18,9 +19,10 @@ import { sides } from "./sides";
 import { timeline } from "./timeline";
 import { topology } from "./topology";
 import { waitGraph } from "./waits";
+import { whatIf } from "./whatif";
 
 type Picture = (document: Fields) => Child;
 const ALL: Picture[] = [gap, decisions, checks, sides, waitGraph, groupMatrix, topology, differences, channels, timeline, shares, links,
-                        curves, schemes, heatMap, ledgers];
+                        whatIf, curves, forced, schemes, heatMap, ledgers];
 
 export const pictures = (document: Fields): Child => ALL.map(picture => picture(document));

@@ -1,6 +1,6 @@
 // Ledgers as bars: which part of a time are steps (latency), which part bytes (bandwidth). Each bar
 // is its own time, because times of one sweep lie a million apart; beside a measured time both share
-// one scale.
+// one scale, and so do the candidates of one size.
 import { Child, h, shortened } from "../dom";
 import { bytes, microseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
@@ -33,6 +33,14 @@ const isRow = (row: Row | null): row is Row => row !== null;
 const methodOf = (ledger: Fields): string =>
   [text(ledger, "algorithm"), text(ledger, "protocol")].filter(Boolean).join(" ");
 
+// `nccl choose` of one size: what is taken first, then all that it was compared with.
+function candidatesOf(rows: Fields[]): Fields[] {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1 || list(row, "candidates").length === 0) return [];
+  const others = list(row, "candidates").filter(isFields).filter(one => methodOf(one) !== methodOf(row));
+  return [row, ...others.sort((a, b) => (number(a, "time_us") ?? 0) - (number(b, "time_us") ?? 0))];
+}
+
 function rowsOf(result: Fields): Row[] {
   const steps = list(result, "steps").filter(isFields);
   if (steps.some(step => isFields(step.ledger)))
@@ -40,6 +48,8 @@ function rowsOf(result: Fields): Row[] {
   const ledgers = list(result, "ledgers").filter(isFields);
   if (ledgers.length > 0) return ledgers.map(one => rowOf(one, methodOf(one))).filter(isRow);
   const rows = list(result, "rows").filter(isFields);
+  const all = candidatesOf(rows);
+  if (all.length > 0) return all.map(one => rowOf(one, methodOf(one))).filter(isRow);
   if (rows.some(one => number(one, "latency_us") !== null))
     return rows.map(one => rowOf(one, `${bytes(number(one, "bytes") ?? 0)}, ${methodOf(one)}`)).filter(isRow);
   return [rowOf(result, `${bytes(number(result, "bytes") ?? 0)}, ${methodOf(result)}`)].filter(isRow);
@@ -51,8 +61,8 @@ function part(look: string, share: number): HTMLElement {
   return piece;
 }
 
-function bars(row: Row): Child {
-  const most = Math.max(row.time, row.measured ?? 0, 1e-300);
+function bars(row: Row, whole: number | null): Child {
+  const most = whole ?? Math.max(row.time, row.measured ?? 0, 1e-300);
   const ledger = h("span", { class: "track" }, part("latency", row.latency / most), part("bandwidth", row.bandwidth / most));
   const measured = row.measured !== null && h("span", { class: "track thin" }, part("measured", row.measured / most));
   const share = row.latency + row.bandwidth > 0 ? row.latency / (row.latency + row.bandwidth) : 0;
@@ -84,10 +94,14 @@ export function ledgers(document: Fields): Child {
   const rows = rowsOf(result);
   if (rows.length === 0) return null;
   const isMeasured = rows.some(row => row.measured !== null);
+  const isOneSize = candidatesOf(list(result, "rows").filter(isFields)).length > 0;
+  const whole = isOneSize ? rows.reduce((most, row) => Math.max(most, row.time), 1e-300) : null;
   return h("section", {}, h("h3", {}, t(rows.length === 1 ? "The ledger" : "Ledgers")),
     h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), "latency: steps"),
       h("span", {}, h("i", { class: "bandwidth" }), "bandwidth: bytes"),
       isMeasured && h("span", {}, h("i", { class: "measured" }), "measured"),
-      h("span", {}, isMeasured ? "the longer of the two times fills the row" : "each row is its own time")),
-    h("figure", {}, shortened(rows, 60, bars, "rows"), terms(result)));
+      h("span", {}, isMeasured ? "the longer of the two times fills the row"
+        : whole !== null ? `${bytes(number(result, "rows", 0, "bytes") ?? 0)}: the first is taken; one scale, its end is ${microseconds(whole)}`
+        : "each row is its own time")),
+    h("figure", {}, shortened(rows, 60, row => bars(row, whole), "rows"), terms(result)));
 }

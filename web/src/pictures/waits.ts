@@ -3,8 +3,9 @@
 // An arc leads from a rank that holds a call back to the call in which it waits itself.
 import { Child, h, s } from "../dom";
 import { count, ranges } from "../format";
-import { Fields, fields, isFields, list, number, numbers, text } from "../json";
+import { Fields, number, numbers, text } from "../json";
 import { t } from "../words";
+import { Hang, hangOf, isMessage, isVictim, sidesOf } from "./waiting";
 
 interface Holder { ranks: number[]; why: string; look: string }
 interface Wait { call: string; ranks: number[]; holders: Holder[] }
@@ -17,25 +18,44 @@ const LINE = 26;
 const GAP = 18;
 const WIDTH = 1010;
 
-const waitOf = (line: Fields): Wait => ({
-  call: text(line, "call"),
-  ranks: numbers(line, "ranks"),
-  holders: [{ ranks: numbers(line, "not_issued"), why: "have not issued it", look: "behind" },
-            { ranks: numbers(line, "behind"), why: "wait in an older call", look: "waits" },
-            { ranks: numbers(line, "not_known"), why: "no dump, or lost", look: "missing" }]
-           .filter(holder => holder.ranks.length > 0),
-});
+// Who waits in another call holds nothing back by intent; the verdict's ranks stand alone, whatever they do.
+function waitOf(hang: Hang, line: Fields): Wait {
+  const absent = numbers(line, "not_issued"), unknown = numbers(line, "not_known");
+  const named = (rank: number) => hang.named.has(rank);
+  const holders: Holder[] = [
+    { ranks: absent.filter(named), why: "not issued", look: "behind" },
+    { ranks: absent.filter(rank => !named(rank) && !isVictim(hang, rank)), why: "not issued", look: "behind" },
+    { ranks: absent.filter(rank => isVictim(hang, rank)), why: "not issued, wait elsewhere", look: "waits" },
+    { ranks: numbers(line, "behind"), why: "wait in an older call", look: "waits" },
+    { ranks: unknown.filter(named), why: "no dump, or lost", look: "missing" },
+    { ranks: unknown.filter(rank => !named(rank)), why: "not known: no dump, or lost", look: "missing open" }];
+  return { call: text(line, "call"), ranks: numbers(line, "ranks"), holders: holders.filter(holder => holder.ranks.length > 0) };
+}
 
-// All are in one call by its number, yet the verdict says that some of them made another one: these hold the others back.
-function unlike(wait: Wait, verdict: Fields): Wait {
-  const culprits = new Set(numbers(verdict, "culprit_ranks"));
-  const seq = number(verdict, "collective_seq_id");
-  const isIt = wait.holders.length === 0 && seq !== null &&
-    wait.call.endsWith(` ${seq} of group ${text(verdict, "process_group", "name")}`);
-  const others = list(verdict, "sides").filter(isFields).filter(side => numbers(side, "ranks").some(rank => culprits.has(rank)));
-  if (!isIt || others.length === 0) return wait;
-  return { call: wait.call, ranks: wait.ranks.filter(rank => !culprits.has(rank)),
-           holders: others.map(side => ({ ranks: numbers(side, "ranks"), why: `in ${text(side, "call")}`, look: "behind" })) };
+// All that are known are in one call by its number, yet the verdict says that some of them made another one: these hold
+// the others back. Ranks without a dump stay what they are: not known.
+function unlike(hang: Hang, wait: Wait): Wait {
+  const seq = number(hang.verdict, "collective_seq_id");
+  const others = sidesOf(hang).filter(side => numbers(side, "ranks").some(rank => hang.named.has(rank)));
+  const rest = wait.ranks.filter(rank => !hang.named.has(rank));
+  const isIt = seq !== null && wait.holders.every(holder => holder.look === "missing open") &&
+    wait.call.endsWith(` ${seq} of group ${text(hang.verdict, "process_group", "name")}`);
+  if (!isIt || others.length === 0 || rest.length === 0 || rest.length === wait.ranks.length) return wait;
+  return { call: wait.call, ranks: rest,
+           holders: [...others.map(side => ({ ranks: numbers(side, "ranks"), why: `in ${text(side, "call")}`, look: "behind" })),
+                     ...wait.holders] };
+}
+
+// Sends and receives of the verdict that meet no counterpart: both ends are inside a call, so no line of waits has them.
+function ofMessages(hang: Hang): Wait[] {
+  if (hang.lines.some(line => isMessage(text(line, "call")))) return [];
+  const sides = sidesOf(hang).filter(side => isMessage(text(side, "call")));
+  return sides.map(side => {
+    const ends = text(side, "call").match(/\d+/g)?.slice(0, 2).map(Number) ?? [];
+    const others = sides.filter(other => other !== side && numbers(other, "ranks").some(rank => ends.includes(rank)));
+    return { call: text(side, "call"), ranks: numbers(side, "ranks"),
+             holders: others.map(other => ({ ranks: numbers(other, "ranks"), why: `in ${text(other, "call")}`, look: "waits" })) };
+  }).filter(wait => wait.holders.length > 0);
 }
 
 const fit = (words: string, width: number): string =>
@@ -47,9 +67,9 @@ function box(place: { x: number; width: number }, y: number, words: string, look
     s("text", { x: place.x + 9, y: y + 15, "font-size": 12 }, fit(words, place.width - 14)));
 }
 
-const link = (x1: number, y1: number, x2: number, y2: number): Element => {
+const link = (x1: number, y1: number, x2: number, y2: number, look = ""): Element => {
   const middle = (x1 + x2) / 2;
-  return s("path", { class: "link", d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" });
+  return s("path", { class: `link ${look}`, d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, "marker-end": "url(#arrow)" });
 };
 
 // Round the right side, from a holder to the line in which it waits itself.
@@ -88,7 +108,7 @@ function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs
       const at = top + place * LINE;
       const isCulprit = holder.ranks.some(rank => culprits.has(rank));
       const words = `${isCulprit ? "\u25b8 " : ""}${who(holder.ranks)}: ${holder.why}`;
-      picture.append(box(HOLDER, at, words, holder.look, words), link(CALL.x + CALL.width, middle, HOLDER.x - 1, at + LINE / 2 - 2));
+      picture.append(box(HOLDER, at, words, holder.look, words), link(CALL.x + CALL.width, middle, HOLDER.x - 1, at + LINE / 2 - 2, holder.look === "missing open" ? "open" : ""));
       if (holder.look !== "waits") return;
       waits.forEach((other, target) => {
         if (target !== index && lane < 9 && other.ranks.some(rank => holder.ranks.includes(rank)))
@@ -100,14 +120,16 @@ function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs
 }
 
 export function waitGraph(document: Fields): Child {
-  const verdict = fields(document, "result", "verdict");
-  const culprits = new Set(numbers(verdict, "culprit_ranks"));
+  const hang = hangOf(document), culprits = hang.named;
   // first what those hold back whom the verdict names
   const place = (wait: Wait) => wait.holders.some(holder => holder.look !== "waits" && holder.ranks.some(rank => culprits.has(rank))) ? 0 : 1;
-  const waits = list(document, "pictures", "waits").filter(isFields).map(line => unlike(waitOf(line), verdict)).sort((a, b) => place(a) - place(b));
+  const waits = [...hang.lines.map(line => unlike(hang, waitOf(hang, line))), ...ofMessages(hang)].sort((a, b) => place(a) - place(b));
   if (waits.length === 0) return null;
   const { picture, arcs } = drawing(waits.slice(0, MOST), culprits);
-  const notes = [arcs > 0 && "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)",
+  const isOpen = waits.some(wait => wait.holders.some(holder => holder.look === "missing open"));
+  const notes = [culprits.size > 0 && "\u25b8 named by the verdict",
+                 isOpen && "a dashed line: of these ranks nothing is known, they may be in the call as well",
+                 arcs > 0 && "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)",
                  waits.length > MOST && `${count(waits.length - MOST, "more call")} are not drawn`].filter(Boolean);
   return h("section", { class: "waiting" }, h("h3", {}, t("Who waits for whom")),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, picture),
