@@ -76,16 +76,16 @@ Json asked_json(const sim::WhatIf& what) {
 
 Json outcome_json(const sim::WhatIf& what, const sim::Outcome& outcome) {
   Json result = {{"time_us", us(outcome.time)},
-          {"first_rank_us", us(outcome.first_rank)},
-          {"basis", "computed"},
-          {"model", "step recurrence"},
-          {"alike_us", us(outcome.alike)},
-          {"without_slow_links_us", us(outcome.without_slow)},
-          {"without_late_ranks_us", us(outcome.without_late)},
-          {"floors",
-           {{"bandwidth_us", us(outcome.floors.bandwidth)},
-            {"latency_us", us(outcome.floors.latency)}}},
-          {"closed_form", cli::to_json(outcome.closed_form)}};
+                 {"first_rank_us", us(outcome.first_rank)},
+                 {"basis", "computed"},
+                 {"model", "step recurrence"},
+                 {"alike_us", us(outcome.alike)},
+                 {"without_slow_links_us", us(outcome.without_slow)},
+                 {"without_late_ranks_us", us(outcome.without_late)},
+                 {"floors",
+                  {{"bandwidth_us", us(outcome.floors.bandwidth)},
+                   {"latency_us", us(outcome.floors.latency)}}},
+                 {"closed_form", cli::to_json(outcome.closed_form)}};
   result.update(asked_json(what));
   return result;
 }
