@@ -143,7 +143,7 @@ function marksOf(facts: Fields, value: Value): Pick<Chart, "band" | "levels" | "
   const low = number(facts, "reference", "low_GBps");
   const high = number(facts, "reference", "high_GBps");
   const band = low !== null && high !== null
-    ? { low, high, name: `healthy: ${bandwidth(low)} to ${bandwidth(high)}` } : undefined;
+    ? { low, high, name: `reference: ${bandwidth(low)} to ${bandwidth(high)}` } : undefined;
   return { sizes, levels, band };
 }
 

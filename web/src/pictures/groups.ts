@@ -95,9 +95,12 @@ function worstFirst(rows: Row[], culprits: Set<number>): Row[] {
 
 interface Size { left: number; top: number; width: number; height: number }
 
+// What is cut says so.
+const cut = (words: string, room: number): string => words.length <= room ? words : `${words.slice(0, Math.max(1, room - 1))}\u2026`;
+
 function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
   const isSmall = rows.length <= 40;
-  const size: Size = { left: 190, top: 40, width: Math.max(30, Math.min(110, 900 / groups.length)), height: isSmall ? 22 : 9 };
+  const size: Size = { left: 190, top: 40, width: Math.max(30, Math.min(260, 900 / groups.length)), height: isSmall ? 22 : 9 };
   const width = size.left + groups.length * size.width + 8;
   const height = size.top + rows.length * size.height + 8;
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
@@ -106,7 +109,7 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
   const room = Math.floor((size.width - 8) / 7.8);
   groups.forEach((group, column) => {
     const x = size.left + column * size.width;
-    picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, group.title.slice(6, 6 + room)));
+    picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, cut(group.title.slice(6), room)));
     picture.appendChild(s("text", { x, y: 31, "font-size": 11, class: "soft" }, `${group.ranks.length} ranks`.slice(0, room)));
   });
   rows.forEach((row, line) => {

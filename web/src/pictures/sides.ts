@@ -14,7 +14,7 @@ function row(side: Fields): Child {
 function others(verdict: Fields): Child {
   const all = list(verdict, "alternatives").filter(isFields);
   return all.length > 0 && [h("h4", {}, "or"), h("ul", {}, all.map(one =>
-    h("li", {}, h("b", {}, text(one, "class")), ` (${ranks(numbers(one, "culprit_ranks"))}), decided by: `, h("span", { class: "soft" }, text(one, "decided_by")))))];
+    h("li", {}, h("b", {}, text(one, "class")), numbers(one, "culprit_ranks").length > 0 && ` (${ranks(numbers(one, "culprit_ranks"))})`, ", decided by: ", h("span", { class: "soft" }, text(one, "decided_by")))))];
 }
 
 export function sides(document: Fields): Child {

@@ -103,7 +103,7 @@ function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs
                    box(CALL, top, wait.call, "call", wait.call),
                    link(WAITING.x + WAITING.width, middle, CALL.x - 1, middle));
     if (wait.holders.length === 0)
-      picture.append(s("text", { x: HOLDER.x, y: top + 15, "font-size": 12, class: "soft" }, "nobody: all are in it"));
+      picture.append(s("text", { x: HOLDER.x, y: top + 15, "font-size": 12, class: "soft" }, "nobody: all have issued it"));
     wait.holders.forEach((holder, place) => {
       const at = top + place * LINE;
       const isCulprit = holder.ranks.some(rank => culprits.has(rank));
