@@ -38,8 +38,9 @@ core::Result<sim::WhatIf> what_if(const SimFlags& flags, const CalcQuestion& que
     return input_error("sim plays one algorithm", "name it, or leave --algo out");
   sim::WhatIf what{.collective = question.collective, .fabric = question.fabric};
   what.collective.bytes = *size;
-  what.algorithm =
-      question.algorithm.value_or(model::usual_algorithm(what.collective, what.fabric));
+  what.algorithm = question.algorithm.value_or(
+      flags.fabric.has_plan() ? model::Algorithm::kRing
+                              : model::usual_algorithm(what.collective, what.fabric));
   const auto slow = flags.changes.slow_links();
   if (!slow) return slow.error();
   what.slow = *slow;
@@ -148,6 +149,8 @@ int sim_on_fabric(const Shell& shell, SimFlags& flags, const sim::FabricShape& s
   Document document = document_of(*question);
   if (flags.fabric.is_given() && !sim::is_fabric_line(flags.fabric.fabric))
     document.inputs.push_back({.path = flags.fabric.fabric, .kind = "fabric"});
+  if (flags.fabric.has_plan())
+    document.inputs.push_back({.path = flags.fabric.plan, .kind = "nccl-plan"});
   document.result = outcome_json(*what, played->outcome);
   document.result["model"] = model_name(played->model);
   document.result["fabric"] = to_json(*all, *played);
@@ -159,12 +162,14 @@ int sim_on_fabric(const Shell& shell, SimFlags& flags, const sim::FabricShape& s
   return shell.finish(document);
 }
 
-// NCCL's trees go up and down at the same time over the same ports, so they are flows: on a network
-// that carries all that leaves the nodes, where none is named.
-std::optional<sim::FabricShape> open_network(const CalcQuestion& question) {
+// NCCL's trees go up and down at the same time over the same ports, and the channels of a plan meet
+// on them, so they are flows: on a network that carries all that leaves the nodes, where none is
+// named.
+std::optional<sim::FabricShape> open_network(const SimFlags& flags, const CalcQuestion& question) {
   const bool has_two_trees = question.algorithm == model::Algorithm::kDoubleTree ||
                              question.algorithm == model::Algorithm::kNcclTree;
-  if (question.collective.op != model::Op::kAllReduce || !has_two_trees) return std::nullopt;
+  const bool needs_flows = question.collective.op == model::Op::kAllReduce && has_two_trees;
+  if (!needs_flows && !flags.fabric.has_plan()) return std::nullopt;
   const model::Placement at = model::place(question.collective.ranks, question.fabric);
   sim::FabricShape shape{.source = "no --fabric was given: only NICs and NVLink are shared"};
   if (at.nodes == 1) return shape;
@@ -183,7 +188,8 @@ int sim_collective(const Shell& shell, SimFlags& flags) {
     return shell.fail(input_error("--jobs and --on need --fabric", "they share its links"));
   const auto question = flags.request.question(CalcRequest::Pricing::kLinks);
   if (!question) return shell.fail(question.error());
-  if (const auto network = open_network(*question)) return sim_on_fabric(shell, flags, *network);
+  if (const auto network = open_network(flags, *question))
+    return sim_on_fabric(shell, flags, *network);
   const auto what = what_if(flags, *question);
   if (!what) return shell.fail(what.error());
   terminal_progress().begin("sim: playing every step");

@@ -140,6 +140,18 @@ std::string collisions_text(const sim::Collisions& one) {
                      one.fullest, one.fullest_over_mean, counted(one.most_flows, "flow"));
 }
 
+// Rings or trees of the plan that differ; 0 without a plan.
+std::size_t orders_of(const sim::FabricWhatIf& what) {
+  return what.what.algorithm == model::Algorithm::kRing ? what.channels.rings.size()
+                                                        : what.channels.trees.size();
+}
+
+std::string channels_text(const sim::FabricWhatIf& what) {
+  const bool is_ring = what.what.algorithm == model::Algorithm::kRing;
+  return fmt::format("{} of NCCL's plan, by the NICs of their own ranks",
+                     counted(static_cast<double>(orders_of(what)), is_ring ? "ring" : "tree"));
+}
+
 }  // namespace
 
 void FabricFlags::add_links_to(CLI::App& app) {
@@ -160,6 +172,11 @@ void FabricFlags::add_to(CLI::App& app) {
                  "GPUs of the fabric on which the ranks stand (default: from 0 on): 0-7+16-23, "
                  "0-56/8")
       ->type_name("GPUS");
+  app.add_option("--plan", plan,
+                 "rings and trees that NCCL plans, as `nccl plan --full --json` writes them: every "
+                 "channel carries its part of the bytes by the NICs of its own ranks (default: all "
+                 "NICs of a node in equal parts)")
+      ->type_name("FILE");
   app.add_option("--jobs", jobs,
                  "another collective that begins at the same time on the same fabric (repeat it "
                  "for several)")
@@ -194,6 +211,11 @@ core::Result<sim::FabricWhatIf> fabric_what_if(const FabricFlags& flags,
     if (!places) return places.error();
     all.places = *places;
   }
+  if (flags.has_plan()) {
+    auto plan = sim::nccl_plan_file(flags.plan);
+    if (!plan) return plan.error();
+    all.channels = *std::move(plan);
+  }
   for (const std::string& text : flags.jobs) {
     const auto job = job_of(text);
     if (!job) return job.error();
@@ -211,6 +233,7 @@ Json to_json(const sim::FabricWhatIf& what, const sim::FabricOutcome& outcome) {
           {"description", describe(what.shape)},
           {"source", what.shape.source},
           {"seed", what.seed},
+          {"planned_orders", orders_of(what)},
           {"nodes", outcome.nodes},
           {"gpus_per_node", outcome.gpus_per_node},
           {"nics_per_node", outcome.nics_per_node},
@@ -233,6 +256,7 @@ void add_rows(const sim::FabricWhatIf& what, const sim::FabricOutcome& outcome,
                   outcome.nics_per_node, outcome.links, what.seed));
   const bool is_load = outcome.model == sim::FabricOutcome::Model::kLoads;
   rows.emplace_back("model", model_name(outcome.model));
+  if (!what.channels.is_empty()) rows.emplace_back("channels", channels_text(what));
   rows.emplace_back(is_load ? "links need" : "held up by",
                     kinds_text(outcome) + (is_load ? " of the time" : " of all flows' time"));
   // where all links are as busy as each other, none is the worst

@@ -12,11 +12,13 @@ struct FabricFlags {
   std::uint64_t seed = 0;
   std::vector<std::string> jobs = {};
   std::string places = {};
+  std::string plan = {};
 
   void add_to(CLI::App& app);
   // Only --fabric and --seed.
   void add_links_to(CLI::App& app);
   bool is_given() const { return !fabric.empty(); }
+  bool has_plan() const { return !plan.empty(); }
 };
 
 core::Result<sim::FabricShape> fabric_of(const std::string& text);

@@ -73,11 +73,11 @@ Link Network::between(int from, int to) const {
   return link;
 }
 
-core::Bandwidth Network::fastest_of(int rank) const {
+core::Bandwidth Network::most_of(int rank) const {
   const double factor = nic_factor(rank);
   if (at_.nodes == 1) return inside_.beta * factor;
   const core::Bandwidth out = across_.beta * factor;
-  return at_.ranks_per_node == 1 ? out : std::max(inside_.beta, out);
+  return at_.ranks_per_node == 1 ? out : inside_.beta + out;
 }
 
 core::Duration Network::smallest_alpha() const {

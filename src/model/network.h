@@ -38,8 +38,8 @@ class Network {
   int ranks() const { return at_.ranks; }
   Link between(int from, int to) const;
   bool shares_node(int a, int b) const { return a / at_.ranks_per_node == b / at_.ranks_per_node; }
-  // No link of this rank is faster.
-  core::Bandwidth fastest_of(int rank) const;
+  // All its links together carry no more.
+  core::Bandwidth most_of(int rank) const;
   core::Duration smallest_alpha() const;
 
  private:

@@ -282,7 +282,7 @@ Bandwidth FabricGraph::rank_out(int rank) const {
   const Bandwidth inside = capacities_[gpu_out_.at(rank)];
   if (nodes_ == 1) return inside;
   const Bandwidth out = node_out(rank / per_node_);
-  return per_node_ == 1 ? out : std::max(inside, out);
+  return per_node_ == 1 ? out : inside + out;
 }
 
 Bandwidth FabricGraph::node_out(int node) const {

@@ -57,7 +57,7 @@ class FabricGraph : public model::Routes {
   // No message can ever take it: the place of a group's link to itself.
   bool is_idle(model::LinkId link) const;
   core::Bandwidth nvlink() const { return inside_.beta; }
-  // What leaves this rank, this node at most.
+  // What leaves this rank (by NVLink and NICs at once), this node at most.
   core::Bandwidth rank_out(int rank) const;
   core::Bandwidth node_out(int node) const;
   core::Duration smallest_alpha() const;

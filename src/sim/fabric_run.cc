@@ -23,6 +23,7 @@ struct Job {
   model::Fabric links = {};
   std::vector<int> places = {};
   std::vector<Duration> begins = {};
+  PlannedChannels channels = {};
 };
 
 // A chunk for which all messages of chains and trees together can be followed.
@@ -33,6 +34,8 @@ Bytes chunk_of(const Job& job) {
 }
 
 core::Result<JobSchedule> messages_of(const Job& job) {
+  if (!job.channels.is_empty())
+    return schedule_of(job.collective, job.algorithm, job.channels, chunk_of(job));
   return schedule_of(job.collective, job.algorithm, model::place(job.collective.ranks, job.links),
                      chunk_of(job));
 }
@@ -117,6 +120,17 @@ core::Result<bool> check_in_step(const Job& job, const JobSchedule& schedule, st
       "take fewer ranks; all_to_all by direct messages takes any number");
 }
 
+// By the places of a part, whose ranks may stand in another order.
+template <class Value>
+std::vector<Value> in_order(const std::vector<Value>& by_rank, const JobSchedule& schedule,
+                            std::size_t part) {
+  if (schedule.orders.empty() || by_rank.empty()) return by_rank;
+  std::vector<Value> values;
+  for (const int rank : schedule.orders[part])
+    values.push_back(by_rank[static_cast<std::size_t>(rank)]);
+  return values;
+}
+
 core::Result<Played> play_jobs(const FabricGraph& graph, std::span<const Job> jobs) {
   std::vector<JobSchedule> schedules;
   std::vector<model::FlowJob> flows;
@@ -133,8 +147,10 @@ core::Result<Played> play_jobs(const FabricGraph& graph, std::span<const Job> jo
     return play_in_step(graph, jobs[0], schedules[0]);
   }
   for (std::size_t job = 0; job < jobs.size(); ++job)
-    for (const auto& part : schedules[job].parts) {
-      flows.push_back({part.get(), jobs[job].places, jobs[job].begins, schedules[job].at_once});
+    for (std::size_t part = 0; part < schedules[job].parts.size(); ++part) {
+      flows.push_back({schedules[job].parts[part].get(),
+                       in_order(jobs[job].places, schedules[job], part),
+                       in_order(jobs[job].begins, schedules[job], part), schedules[job].at_once});
       owner.push_back(job);
     }
   Played played;
@@ -230,11 +246,12 @@ core::Result<bool> say_jobs(const std::vector<FlowTimes::Job>& times, const Fabr
 }
 
 Job main_job(const FabricWhatIf& what, int per_node) {
-  Job job{what.what.collective, what.what.algorithm, what.what.fabric, what.places, {}};
+  Job job{what.what.collective, what.what.algorithm, what.what.fabric, what.places};
   if (job.places.empty())
     for (int rank = 0; rank < job.collective.ranks; ++rank) job.places.push_back(rank);
   if (const int count = ranks_per_node(job.places, per_node); count > 0)
     job.links.ranks_per_node = count;
+  job.channels = what.channels;
   if (what.what.late.empty()) return job;
   job.begins.resize(job.places.size());
   for (const LateRank& late : what.what.late) {
@@ -246,7 +263,7 @@ Job main_job(const FabricWhatIf& what, int per_node) {
 
 // By the usual algorithm; by the ring where its nodes are not alike.
 Job other_job(const FabricWhatIf& what, const OtherJob& other, int per_node) {
-  Job job{other.collective, model::Algorithm::kRing, what.what.fabric, other.places, {}};
+  Job job{other.collective, model::Algorithm::kRing, what.what.fabric, other.places};
   const int count = other.places.empty() ? 0 : ranks_per_node(other.places, per_node);
   job.links.ranks_per_node = std::max(1, count);
   if (count == 0 && job.collective.op != model::Op::kAllToAll) return job;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "sim/fabric_graph.h"
+#include "sim/planned_channels.h"
 #include "sim/what_if.h"
 
 namespace comm_probe::sim {
@@ -26,6 +27,8 @@ struct FabricWhatIf {
   std::uint64_t seed = 0;
   std::vector<int> places = {};  // empty: rank r on GPU r
   std::vector<OtherJob> others = {};
+  // Given: the rings and trees of the collective itself; else they take all NICs of a node at once.
+  PlannedChannels channels = {};
 };
 
 struct Bottleneck {

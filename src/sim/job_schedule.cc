@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "model/algorithm_table.h"
 #include "model/network.h"
 #include "model/node_tree.h"
@@ -75,7 +78,70 @@ constexpr model::AlgorithmEntry<Trees> kEntries[] = {
 };
 constexpr model::AlgorithmTable<Trees> kTrees = {kEntries};
 
+void add_tree(Tree shape, core::Bytes bytes, core::Bytes chunk, JobSchedule& job) {
+  const double waves = shape.goes_up && shape.goes_down ? 2 : 1;
+  job.messages +=
+      std::max(1.0, bytes / chunk) * (static_cast<double>(shape.parent.size()) - 1) * waves;
+  job.parts.push_back(std::make_unique<model::TreeSchedule>(std::move(shape), bytes, chunk));
+}
+
+template <class Orders>
+double channels_of(const Orders& orders) {
+  return std::accumulate(orders.begin(), orders.end(), 0.0,
+                         [](double sum, const auto& one) { return sum + one.channels; });
+}
+
+core::Result<JobSchedule> planned_trees(const model::Collective& of, const PlannedChannels& plan,
+                                        core::Bytes chunk) {
+  JobSchedule job;
+  for (const PlannedTree& tree : plan.trees)
+    add_tree({.parent = tree.parent, .overlaps = true},
+             of.bytes * (tree.channels / channels_of(plan.trees)), chunk, job);
+  return job;
+}
+
+// A broadcast goes along the ring from rank 0, a reduce along it to rank 0.
+core::Result<bool> add_ring(const model::Collective& part, std::vector<int> order,
+                            core::Bytes chunk, JobSchedule& job) {
+  if (part.op == Op::kReduce) std::reverse(order.begin() + 1, order.end());
+  job.orders.push_back(std::move(order));
+  if (const Trees chain = kTrees.find(part.op, Algorithm::kRing)) {
+    add_tree(chain({.ranks = part.ranks}).front(), part.bytes, chunk, job);
+    return true;
+  }
+  auto rounds = std::make_unique<model::RoundSchedule>(part.ranks);
+  const auto played = model::play_rounds(part, Algorithm::kRing, {.ranks = part.ranks}, *rounds);
+  if (!played) return played.error();
+  job.messages += rounds->total_messages();
+  job.parts.push_back(std::move(rounds));
+  return true;
+}
+
+core::Result<JobSchedule> planned_rings(const model::Collective& of, const PlannedChannels& plan,
+                                        core::Bytes chunk) {
+  JobSchedule job;
+  for (const PlannedRing& ring : plan.rings) {
+    model::Collective part = of;
+    part.bytes = of.bytes * (ring.channels / channels_of(plan.rings));
+    if (auto added = add_ring(part, ring.order, chunk, job); !added) return added.error();
+  }
+  return job;
+}
+
 }  // namespace
+
+core::Result<JobSchedule> schedule_of(const model::Collective& collective, Algorithm algorithm,
+                                      const PlannedChannels& channels, core::Bytes chunk) {
+  if (channels.ranks != collective.ranks)
+    return core::input_error(fmt::format("the plan is of {} ranks, and {} ranks are asked for",
+                                         channels.ranks, collective.ranks));
+  if (algorithm == Algorithm::kRing) return planned_rings(collective, channels, chunk);
+  if (algorithm == Algorithm::kNcclTree && collective.op == Op::kAllReduce)
+    return planned_trees(collective, channels, chunk);
+  return core::input_error(fmt::format("the plan has no channels for {} by {}",
+                                       op_name(collective.op), algorithm_name(algorithm)),
+                           "what it has: ring, and nccl-tree for all_reduce");
+}
 
 core::Result<JobSchedule> schedule_of(const model::Collective& collective, Algorithm algorithm,
                                       const model::Placement& at, core::Bytes chunk) {
@@ -85,11 +151,7 @@ core::Result<JobSchedule> schedule_of(const model::Collective& collective, Algor
     const auto shapes = trees(at);
     job.at_once = true;
     const core::Bytes each = collective.bytes / static_cast<double>(shapes.size());
-    for (const Tree& shape : shapes) {
-      job.parts.push_back(std::make_unique<model::TreeSchedule>(shape, each, chunk));
-      job.messages += std::max(1.0, each / chunk) * (collective.ranks - 1) *
-                      (shape.goes_up && shape.goes_down ? 2 : 1);
-    }
+    for (const Tree& shape : shapes) add_tree(shape, each, chunk, job);
     return job;
   }
   auto rounds = std::make_unique<model::RoundSchedule>(collective.ranks);

@@ -5,6 +5,9 @@
 //   fabric_run.h the same on a fabric whose links are shared, with other jobs beside it
 //   fabric_graph.h, fabric_shape.h, readers/fabric_file.h   the fabric: links and ways, what a file
 //                says of it
+//   planned_channels.h, readers/nccl_plan.h   the rings and trees that NCCL plans, each over its
+//   own
+//                links
 //   program_what_if.h   an imported schedule on such links: GOAL text (readers/goal.h), Chakra
 //   traces
 //                (readers/chakra.h, chakra_program.h)
@@ -17,4 +20,5 @@
 #include "sim/fabric_loads.h"
 #include "sim/fabric_run.h"
 #include "sim/readers/fabric_file.h"
+#include "sim/readers/nccl_plan.h"
 #include "sim/what_if.h"

@@ -23,7 +23,7 @@ core::Result<bool> check_rank(int rank, const WhatIf& what, const char* flag) {
 
 Floors floors_of(const model::Collective& of, const Network& network) {
   std::vector<Unit> units;
-  for (int rank = 0; rank < of.ranks; ++rank) units.push_back({1, network.fastest_of(rank)});
+  for (int rank = 0; rank < of.ranks; ++rank) units.push_back({1, network.most_of(rank)});
   return {bandwidth_floor(of, units), of.ranks < 2 ? Duration() : network.smallest_alpha()};
 }
 

@@ -48,7 +48,7 @@ TEST(Network, OfOneNodeHasASlowRank) {
   const Network network(4, kOne, Crossing::kAllRails, {{2, kAnyRank, 0.5}});
   EXPECT_EQ(network.between(1, 2).beta, 0.5_GBps);
   EXPECT_EQ(network.between(0, 1).beta, 1_GBps);
-  EXPECT_EQ(network.fastest_of(2), 0.5_GBps);
+  EXPECT_EQ(network.most_of(2), 0.5_GBps);
 }
 
 // spec/simulation-timing.md, section C: closed form, LogGOPSim, SimGrid agree on these.
