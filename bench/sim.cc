@@ -2,6 +2,7 @@
 //   bars: closed form < 1 us a point; ring on unlike links: 4,096 ranks < 0.3 s, 16,384 < 4 s, and
 //         < 100 MB; a late rank among 1,024 < 2 s; all_to_all of 1,024 ranks on a fat tree, 1,024
 //         flows at once, < 5 s
+// GOAL text of a ring of 512 ranks is read and played too.
 // Peers: SimGrid in the same run (bench_sim PATH_OF_simgrid_peer); LogGOPSim and ASTRA-sim as
 // recorded in spec/simulation-timing.md, with SimGrid's 8.4 s for 1,024 ranks there as calibration.
 #include "sim/sim.h"
@@ -14,6 +15,8 @@
 
 #include "bench/child_cost.h"
 #include "bench/cpu_time.h"
+#include "core/units.h"
+#include "sim/program_what_if.h"
 #include "tests/golden/sim/simgrid/ways.h"
 
 namespace comm_probe {
@@ -89,6 +92,49 @@ void beside_simgrid_on_fat_tree(const std::string& simgrid) {
   beside("fat tree, all_to_all, 256 ranks; peer: SimGrid here", fat_tree_seconds(what), cost.cpu_s);
 }
 
+// A ring all_reduce spelled out, as Schedgen writes one for LogGOPSim: a send waits for the recv of
+// the round before.
+std::string ring_goal(int ranks) {
+  std::string text = fmt::format("num_ranks {}\n", ranks);
+  const long bytes = static_cast<long>(kGibibyte) / ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    text += fmt::format("rank {} {{\n", rank);
+    for (int round = 0; round < 2 * (ranks - 1); ++round) {
+      text += fmt::format("s{0}: send {1}b to {2} tag {0}\nr{0}: recv {1}b from {3} tag {0}\n",
+                          round, bytes, (rank + 1) % ranks, (rank + ranks - 1) % ranks);
+      if (round > 0) text += fmt::format("s{} requires r{}\n", round, round - 1);
+    }
+    text += "}\n";
+  }
+  return text;
+}
+
+struct GoalCost {
+  double read_s = 0, play_s = 0;
+  core::Duration time = {};
+};
+GoalCost goal_cost(int ranks) {
+  const std::string text = ring_goal(ranks);
+  GoalCost cost;
+  std::optional<sim::ProgramFile> file;
+  cost.read_s = median_ms(1,
+                          [&] {
+                            core::Input input = core::Input::from_memory("ring.goal", text);
+                            auto read = sim::read_goal(input);
+                            if (!read) std::exit(1);
+                            file = std::move(read).value();
+                          }) /
+                1e3;
+  cost.play_s = median_ms(1,
+                          [&] {
+                            const auto played = sim::play_program(*file, {.links = kFabric});
+                            if (!played) std::exit(1);
+                            cost.time = played->time;
+                          }) /
+                1e3;
+  return cost;
+}
+
 double peak_megabytes() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -122,6 +168,11 @@ int run(const char* simgrid) {
     beside("ring, 512 ranks; peer: SimGrid here", ring_seconds(512, slow, {}), cost.cpu_s);
     beside_simgrid_on_fat_tree(simgrid);
   }
+  const GoalCost goal = goal_cost(512);
+  fmt::print("GOAL, ring, 512 ranks: {} (spec: 43.37677 ms of LogGOPSim)\n",
+             core::format_duration(goal.time));
+  beside("GOAL, ring, 512 ranks, read; peer: txt2bin, recorded", goal.read_s, 1.55);
+  beside("GOAL, ring, 512 ranks, played; peer: LogGOPSim", goal.play_s, 0.30);
   beside("ring, 4,096 ranks; peer: LogGOPSim, recorded", at_4096, 44);
   beside("ring, 4,096 ranks; peer: ASTRA-sim, recorded", at_4096, 81);
   return ok ? 0 : 1;
