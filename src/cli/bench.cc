@@ -113,6 +113,8 @@ Document document_of(Run& run) {
   document.caveats.insert(document.caveats.end(), judgement.caveats.begin(),
                           judgement.caveats.end());
   document.verdict = judgement.verdict;
+  if (run.scattered && !run.rows.empty())
+    if (const std::string gap = scattered_gap(run); !gap.empty()) document.verdict += "; " + gap;
   if (has_prediction(run)) {
     document.body.emplace_back(core::Heading{prediction_heading(run)});
     document.body.emplace_back(prediction_table(run));

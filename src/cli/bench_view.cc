@@ -165,6 +165,31 @@ Json bench_rows(const Run& run) {
   return rows;
 }
 
+namespace {
+
+double scattered_ratio(const Run& run) {
+  const measure::ScatteredParts& parts = *run.scattered;
+  const core::Duration predicted =
+      parts.piece * static_cast<double>(run.plan.scattered->pieces) + parts.contiguous;
+  return predicted > core::Duration() ? run.rows.front().out_of_place.time / predicted : 1;
+}
+
+}  // namespace
+
+std::string scattered_gap(const Run& run) {
+  constexpr double kApart = 1.25;  // as everywhere in bench
+  const double ratio = scattered_ratio(run);
+  if (ratio <= kApart && ratio >= 1 / kApart) return "";
+  const Timing& timing = run.rows.front().out_of_place;
+  return fmt::format("{:.3g} times its prediction: {}", ratio,
+                     samples_disagree(timing)
+                         ? fmt::format("other work was on the cores (samples {} to {})",
+                                       core::format_duration(timing.fastest),
+                                       core::format_duration(timing.slowest))
+                         : "pieces of this size do not cost what 8 B pieces do, or other work was "
+                           "on the cores; the samples do not tell which");
+}
+
 core::KeyValues scattered_rows(const Run& run) {
   const measure::Scattered& plan = *run.plan.scattered;
   const measure::ScatteredParts& parts = *run.scattered;
@@ -200,6 +225,7 @@ Json scattered_json(const Run& run) {
           {"GBps", core::json_number((plan.total() / time).in_GBps())},
           {"posting_us", core::json_number(parts.posting.in_us())},
           {"predicted_us", core::json_number((posting + parts.contiguous).in_us())},
+          {"measured_over_predicted", core::json_number(scattered_ratio(run))},
           {"piece_us", core::json_number(parts.piece.in_us())},
           {"contiguous_us", core::json_number(parts.contiguous.in_us())},
           {"pool_bytes", core::json_bytes(parts.pool)},

@@ -18,6 +18,8 @@ core::Json bench_rows(const measure::Run& run);
 // Of a scattered plan: pieces, what they cost, what their parts cost alone.
 core::KeyValues scattered_rows(const measure::Run& run);
 core::Json scattered_json(const measure::Run& run);
+// "74 times its prediction: ..."; empty where they agree within 25 %.
+std::string scattered_gap(const measure::Run& run);
 // The slowest took more than 1.5 times the fastest: the median says little.
 bool samples_disagree(const measure::Timing& timing);
 // Size, one transfer, a window of them, registration (engines whose operations are one-sided).

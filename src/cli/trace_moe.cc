@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "catalog/node_sizes.h"
 #include "cli/decimal_bytes.h"
 #include "cli/moe_request.h"
 #include "core/json.h"
@@ -161,18 +162,35 @@ std::string late_text(const TraceMoe& moe) {
 std::string group_text(const TraceMoe& moe, const MoeGiven& given) {
   if (moe.group.name.empty()) return "";
   const bool is_given = given.nodes && given.ranks_per_node;
-  if (moe.group.basis == core::Basis::kAssumed && !is_given)
-    return fmt::format(
-        " {} are taken as one expert group: {}; --moe nodes=N,gpus-per-node=G says "
-        "otherwise.",
-        "A" + moe.group.value.substr(1), moe.group.source);
   if (is_given) return "";
-  return fmt::format(" Expert group: {} ({}: {}).", moe.group.value, basis_name(moe.group.basis),
-                     moe.group.source);
+  const std::string place = moe.place.empty() ? "" : ", " + moe.place;
+  if (moe.group.basis == core::Basis::kAssumed)
+    return fmt::format(
+        " {} are taken as one expert group{}: {}; --moe nodes=N,gpus-per-node=G says "
+        "otherwise.",
+        "A" + moe.group.value.substr(1), place, moe.group.source);
+  return fmt::format(" Expert group: {} ({}: {}){}.", moe.group.value, basis_name(moe.group.basis),
+                     moe.group.source, place);
+}
+
+// What nobody said: bytes can be half or twice these.
+std::string usual_text(const TraceMoe& moe) {
+  std::string usual;
+  for (const diagnose::MoeFact& fact : moe.facts)
+    if (fact.basis == core::Basis::kAssumed && fact.source == diagnose::kUsual)
+      usual += fmt::format("{}{} {}", usual.empty() ? "" : ", ", fact.name, fact.value);
+  return usual.empty()
+             ? ""
+             : fmt::format(" Assumed as usual: {}; --moe NAME=VALUE says otherwise.", usual);
 }
 
 std::string note_of(const TraceMoe& moe, const MoeGiven& given) {
-  if (!moe.refused.empty()) return "No ledger: " + moe.refused + "." + late_text(moe);
+  if (!moe.refused.empty())
+    return "No ledger: " + moe.refused + "." +
+           (moe.missing.empty()
+                ? ""
+                : fmt::format(" --moe {} says where they are.", fmt::join(moe.missing, ","))) +
+           late_text(moe);
   if (!moe.missing.empty())
     return fmt::format(
                "Neither the trace nor its kernels' names say how many bytes these are: "
@@ -184,7 +202,7 @@ std::string note_of(const TraceMoe& moe, const MoeGiven& given) {
   if (any(moe, [](const MoeCompared& row) { return row.fixed > core::Duration(); }))
     note +=
         " The ledger of low-latency kernels holds 45 and 65 us of fixed cost (read: README of "
-        "pplx-garden).";
+        "pplx-garden, 2 to 8 nodes).";
   if (any(moe, [](const MoeCompared& row) { return row.is_part; }))
     note +=
         " A kernel that is shorter than its bytes can take is a part of the operation, or moves "
@@ -193,7 +211,7 @@ std::string note_of(const TraceMoe& moe, const MoeGiven& given) {
     note += " Links: " + links + ".";
   else
     note += " --machine NAME, or --moe nic=400Gb/s,nvlink=450GB/s, adds the ledger.";
-  return note + group_text(moe, given) + late_text(moe);
+  return note + group_text(moe, given) + usual_text(moe) + late_text(moe);
 }
 
 Json maybe(const std::optional<core::Bandwidth>& rate) {
@@ -277,9 +295,12 @@ core::Result<MoeGiven> TraceMoeRequest::given(const TraceReference& reference) c
     if (const auto taken = take(word, given); !taken) return taken.error();
   const catalog::Machine* machine = reference.machine();
   if (machine == nullptr) return given;
-  given.machine_ranks = {machine->gpus, core::Basis::kCatalog, machine->name};
-  const model::MoeLinks links =
-      moe_links_of(*machine, given.ranks_per_node.value_or(machine->gpus));
+  // as in calc moe: what stays on NVLink decides, on one host or on many
+  const catalog::NodeSizes sizes = catalog::node_sizes(*machine);
+  const std::string domain = catalog::domain_text(sizes);
+  given.machine_ranks = {sizes.domain, core::Basis::kCatalog,
+                         machine->name + (domain.empty() ? "" : ", " + domain)};
+  const model::MoeLinks links = moe_links_of(*machine, given.ranks_per_node.value_or(sizes.domain));
   const auto fill = [&](core::Bandwidth rate, core::Sourced<core::Bandwidth>& its) {
     if (its.value == core::Bandwidth()) its = {rate, core::Basis::kCatalog, machine->name};
   };

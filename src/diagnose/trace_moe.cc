@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "diagnose/deepep.h"
 #include "model/moe/issue.h"
@@ -50,8 +50,19 @@ class LayerFacts {
   }
 
   std::vector<MoeFact> facts = {};
+  // "on 8 nodes, 1 each (computed: ...)"; nothing where it is not known.
+  std::string place() const {
+    const auto inside = std::find_if(facts.begin(), facts.end(), [](const MoeFact& fact) {
+      return fact.name == "gpus-per-node";
+    });
+    if (layer_.nodes < 1 || inside == facts.end()) return "";
+    return fmt::format("on {} node{}, {} each ({}: {})", layer_.nodes, layer_.nodes == 1 ? "" : "s",
+                       layer_.ranks_per_node, basis_name(inside->basis), inside->source);
+  }
+
   std::vector<std::string> missing = {};
   MoeFact group = {};
+  std::string uneven = {};  // why the group cannot be placed; empty: it can
 
  private:
   static core::Sourced<int> said_by(const MoeUse& use, int value) {
@@ -63,7 +74,7 @@ class LayerFacts {
     return fact.value;
   }
 
-  core::Sourced<int> ranks_per_node() const {
+  core::Sourced<int> ranks_per_node() {
     if (given_.ranks_per_node) return {*given_.ranks_per_node, Basis::kAssumed, kGiven};
     if (inside_) return *inside_;
     const int nodes = given_.nodes ? *given_.nodes : nodes_ ? nodes_->value : 0;
@@ -74,17 +85,25 @@ class LayerFacts {
 
   core::Sourced<int> machine_ranks() const {
     if (given_.machine_ranks) return *given_.machine_ranks;
-    return {kUsualRanksPerNode, Basis::kAssumed, "usual"};
+    return {kUsualRanksPerNode, Basis::kAssumed, kUsual};
   }
 
   // Of the group: every eighth rank of a job is alone on its node of eight GPUs.
-  core::Sourced<int> on_a_node(const core::Sourced<int>& gpus) const {
+  core::Sourced<int> on_a_node(const core::Sourced<int>& gpus) {
     if (members_.empty()) return gpus;
-    std::set<int> hosts;
-    for (const int rank : members_) hosts.insert(rank / gpus.value);
-    const int nodes = static_cast<int>(hosts.size());
-    if (ranks_ % nodes != 0 || ranks_ / nodes == gpus.value) return gpus;
-    return {ranks_ / nodes, Basis::kComputed,
+    std::map<int, int> on_node;
+    for (const int rank : members_) ++on_node[rank < 0 ? -1 : rank / gpus.value];
+    const int each = on_node.begin()->second;
+    const bool is_even = std::all_of(on_node.begin(), on_node.end(), [each](const auto& node) {
+      return node.first >= 0 && node.second == each;
+    });
+    if (!is_even)
+      uneven = fmt::format(
+          "the ranks of the expert group stand unevenly on nodes of {} GPUs ({}: {}), if they are "
+          "numbered node by node",
+          gpus.value, basis_name(gpus.basis), gpus.source);
+    if (!is_even || each == gpus.value) return gpus;
+    return {each, Basis::kComputed,
             fmt::format("the ranks of the group over the nodes of {} GPUs ({}: {}) that they are "
                         "on, numbered node by node",
                         gpus.value, basis_name(gpus.basis), gpus.source)};
@@ -115,6 +134,10 @@ class LayerFacts {
   // Nodes and the ranks on each.
   void take_place() {
     const core::Sourced<int> inside = ranks_per_node();
+    if (!uneven.empty()) {
+      missing.insert(missing.end(), {"nodes=N", "gpus-per-node=G"});
+      return;
+    }
     layer_.ranks_per_node = note("gpus-per-node", inside);
     if (given_.nodes)
       layer_.nodes = note("nodes", {*given_.nodes, Basis::kAssumed, kGiven});
@@ -129,15 +152,17 @@ class LayerFacts {
       missing.emplace_back("nodes=N");
   }
 
-  // A group that fits into a node is on one.
+  // A group that fits into a node is on one; where its ranks cannot be read, that is assumed.
   int note_inside(const core::Sourced<int>& inside) {
+    const Basis basis = members_.empty() ? Basis::kAssumed : Basis::kComputed;
+    const std::string unread = members_.empty() ? ", whose numbers cannot be read" : "";
     if (ranks_ < inside.value) {
       layer_.ranks_per_node = ranks_;
       facts.back().value = std::to_string(ranks_);
-      facts.back().source = whose_ranks() + " on one node";
-      facts.back().basis = Basis::kComputed;
+      facts.back().source = whose_ranks() + " on one node" + unread;
+      facts.back().basis = basis;
     }
-    return note("nodes", {1, Basis::kComputed, whose_ranks() + " over those of a node"});
+    return note("nodes", {1, basis, whose_ranks() + " over those of a node" + unread});
   }
 
   // What a token is, and how many there are.
@@ -161,14 +186,14 @@ class LayerFacts {
     layer_.experts =
         given_.experts
             ? note("experts", {*given_.experts, Basis::kAssumed, kGiven})
-            : note("experts", {model::usual_experts(layer_.ranks()), Basis::kAssumed, "usual"});
+            : note("experts", {model::usual_experts(layer_.ranks()), Basis::kAssumed, kUsual});
     if (given_.group_limit > 0)
       layer_.group_limit = note("group-limit", {given_.group_limit, Basis::kAssumed, kGiven});
     take_formats();
   }
 
   void take_formats() {
-    core::Sourced<MoeFormat> dispatch = {MoeFormat::kFp8, Basis::kAssumed, "usual"};
+    core::Sourced<MoeFormat> dispatch = {MoeFormat::kFp8, Basis::kAssumed, kUsual};
     if (given_.dispatch)
       dispatch = {*given_.dispatch, Basis::kAssumed, kGiven};
     else if (format_)
@@ -177,7 +202,7 @@ class LayerFacts {
     layer_.combine = given_.combine.value_or(MoeFormat::kBf16);
     facts.push_back({"dispatch", format_name(dispatch.value), dispatch.basis, dispatch.source});
     facts.push_back({"combine", format_name(layer_.combine), Basis::kAssumed,
-                     given_.combine ? kGiven : "usual"});
+                     given_.combine ? kGiven : kUsual});
   }
 
   const MoeGiven& given_;
@@ -217,9 +242,8 @@ Priced low_latency(const model::MoeLayer& layer, const model::MoeLinks& links, b
   const model::LowLatencyPrice price = model::price_low_latency(layer, links);
   Priced priced{dispatch ? price.dispatch : price.combine};
   priced.logical = priced.transfer.copy * static_cast<double>(layer.tokens) * layer.topk;
-  if (layer.nodes > 1)
-    priced.fixed =
-        Duration::from_us(model::moe_constant(dispatch ? "dispatch alpha" : "combine alpha").value);
+  priced.fixed =
+      Duration::from_us(model::moe_constant(dispatch ? "dispatch alpha" : "combine alpha").value);
   return priced;
 }
 
@@ -307,6 +331,8 @@ TraceMoe judge_trace_moe(const torch::AcrossRanks& across, const MoeGiven& given
   if (uses.empty()) return moe;
   LayerFacts facts(across, given, uses);
   auto layer = facts.layer();
+  moe.refused = facts.uneven;
+  moe.place = facts.place();
   if (layer)
     if (const auto possible = model::check_moe(*layer); !possible) {
       moe.refused = possible.error().message;

@@ -2,7 +2,7 @@
 // the names of some kernels the hidden size, the format and the nodes; tokens and top-k are given
 // (--moe). Only kernels whose way of sending is public are priced:
 //   low-latency   one message per token and expert (DeepEP, NCCL EP): model/moe/issue.h, with its
-//                 fixed cost beyond one node
+//                 fixed cost, which was seen on 2 to 8 nodes and is within 15 % on one
 //   internode     one copy per node, passed on over NVLink (DeepEP normal): MoeScheme::kDedup,
 //   kGroup intranode     the same in one node
 // A kernel waits until all peers have sent, so its median is an upper bound of the transfer; who
@@ -39,6 +39,9 @@ struct MoeGiven {
   core::Sourced<core::Bandwidth> nvlink = {};
 };
 
+// The source of a fact that nobody said.
+inline constexpr const char* kUsual = "usual";
+
 // One fact of the layer, and who says it.
 struct MoeFact {
   std::string name = {};   // "hidden"
@@ -64,6 +67,7 @@ struct MoeCompared {
 struct TraceMoe {
   std::vector<MoeFact> facts = {};
   MoeFact group = {};                     // whose ranks exchange tokens; no name: not known
+  std::string place = {};                 // "on 8 nodes, 1 each (computed: ...)"; empty: not known
   std::vector<std::string> missing = {};  // what --moe would have to say
   std::string refused = {};               // why this can be no layer; empty: it can
   std::vector<MoeCompared> rows = {};     // empty: no such kernels

@@ -82,16 +82,32 @@ void add_plateau(const json& curve, bool is_inside, Kinds& kinds) {
   }
 }
 
-void add_small(const json& curve, bool is_inside, Kinds& kinds) {
+// NCCL has no model of it: the launches alone, where they are longer than the ledger.
+double launches_of(const json& curve, const Row& row) {
   const json& left = curve.at("left_end");
-  if (left.is_null() || curve.at("nccl_model").is_null()) return;
+  if (curve.at("op").is_null() || curve.at("ranks").is_null()) return 0;
+  const auto run = run_binary({"calc", curve.at("op"), "-n", curve.at("ranks").dump(), "-s",
+                               left.at("first_bytes").dump(), "--machine", row.machine, "--nodes",
+                               row.nodes, "--json"});
+  const double ledger = json::parse(run.out).at("result").at("time_us");
+  const double launches = left.at("launches_us");
+  return launches > ledger ? launches : 0;
+}
+
+void add_small(const json& curve, const Row& row, Kinds& kinds) {
+  const bool is_inside = row.nodes == "1";
+  const json& left = curve.at("left_end");
+  if (left.is_null()) return;
   const double first = left.at("first_bytes");
   static const std::set<std::string> kTotal = {"all_gather", "reduce_scatter", "all_to_all"};
   const bool is_total = kTotal.contains(curve.at("op")) && !curve.at("ranks").is_null();
   const double share = is_total ? curve.at("ranks").get<double>() : 1;
   if (first / share > kSmallBytes) return;
-  const json& smallest = curve.at("nccl_model").at("smallest");
-  kinds.small.add(smallest.at("expected_us"), left.at("latency_us"), is_inside);
+  if (!curve.at("nccl_model").is_null())
+    kinds.small.add(curve.at("nccl_model").at("smallest").at("expected_us"), left.at("latency_us"),
+                    is_inside);
+  else if (const double launches = launches_of(curve, row); launches > 0)
+    kinds.small.add(launches, left.at("latency_us"), is_inside);
 }
 
 Kinds errors_of_all() {
@@ -103,7 +119,7 @@ Kinds errors_of_all() {
     const json document = json::parse(run.out);
     for (const json& curve : document.at("result").at("curves")) {
       add_plateau(curve, row.nodes == "1", kinds);
-      add_small(curve, row.nodes == "1", kinds);
+      add_small(curve, row, kinds);
     }
   }
   return kinds;

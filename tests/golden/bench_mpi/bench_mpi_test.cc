@@ -89,17 +89,17 @@ TEST_F(BenchMpi, MoreMemoryThanThereIsIsRefusedBeforeItIsTouched) {
   EXPECT_NE(run.err.find("of memory is free there; use a smaller -e"), std::string::npos) << run;
 }
 
-// A rank becomes what `signal` makes of it once it has worked for 2.5 s of processor time: the
+// A rank becomes what `signal` makes of it once it has worked for 3.5 s of processor time: the
 // first size is finished then, the second one is not.
 BinaryRun run_with_signal(int rank, const std::string& signal) {
   return run_mpirun(
       "--oversubscribe --mca mpi_yield_when_idle 1 -n 2",
       "/bin/sh -c '[ \"$OMPI_COMM_WORLD_RANK\" = " + std::to_string(rank) +
-          " ] && { (while set -- $(cat /proc/$$/stat) && [ $((${14} + ${15})) -lt 250 ]; do "
+          " ] && { (while set -- $(cat /proc/$$/stat) && [ $((${14} + ${15})) -lt 350 ]; do "
           "sleep 0.1; done; kill -" +
           signal +
           " $$) & } ; exec \"$COMM_PROBE\" bench all_reduce --backend mpi -b 8 -e 1M -f 131072 "
-          "-n 1000 --timeout 2s'");
+          "-n 2000 --timeout 2s'");
 }
 
 // What was finished is not lost with the rank.

@@ -57,7 +57,7 @@ TEST(BenchUcx, KvBlocksAreScatteredAndChecked) {
     const BinaryRun run = run_binary(ucx({"--kv-layout", "llama-3-70b:tokens=64,tp=8", "--verb",
                                           verb, "-n", "2", "-w", "1", "--json"}));
     ASSERT_EQ(run.status, 0) << run;
-    const nlohmann::json result = nlohmann::json::parse(run.out)["result"];
+    const nlohmann::json document = nlohmann::json::parse(run.out), result = document["result"];
     const nlohmann::json& layout = result["scattered"];
     EXPECT_EQ(layout["pieces"], 640);
     EXPECT_EQ(layout["piece_bytes"], 4096);
@@ -66,6 +66,12 @@ TEST(BenchUcx, KvBlocksAreScatteredAndChecked) {
     EXPECT_GT(layout["time_us"], 0);
     EXPECT_GT(layout["predicted_us"], 0);
     EXPECT_GT(layout["registration_us"], 0);
+    // a prediction that is missed by more than 25 % is said in the first line
+    const double ratio = layout["time_us"].get<double>() / layout["predicted_us"].get<double>();
+    EXPECT_NEAR(layout["measured_over_predicted"], ratio, 1e-3 * ratio);
+    const bool is_said =
+        document["verdict"].get<std::string>().find("times its prediction") != std::string::npos;
+    EXPECT_EQ(is_said, ratio > 1.25 || ratio < 0.8) << document["verdict"];
     ASSERT_EQ(result["rows"].size(), 1u);
     EXPECT_EQ(result["rows"][0]["wrong"], 0);
   }

@@ -91,7 +91,8 @@ class ProgressOfTerminal : public testing::Test {
     for (int file = 0; file < 4; ++file) {
       std::ofstream log(fmt::format("{}/a-log-with-a-long-name-{}.log", folder_, file));
       for (int i = 0; i < 400000; ++i)
-        log << "node1:100:200 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n";
+        log << "node1:100:200 [0] NCCL INFO Channel 0" << i % 8
+            << "/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n";  // equal lines would be passed over
     }
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }

@@ -161,6 +161,73 @@ TEST(TraceMoe, AnExpertGroupAcrossNodesHasOneRankOnEach) {
   EXPECT_EQ(facts["gpus-per-node"]["value"], "4");
 }
 
+// One group of eight, on eight nodes or on one: a factor of eleven, so the place stands in the
+// text. On one node the fixed cost is paid too: NCCL EP published 65 us of dispatch on 8 H100.
+TEST(TraceMoe, ThePlaceOfTheGroupIsSaid) {
+  const auto text_of = [](const std::vector<int>& ranks) {
+    RankTrace trace(0, 64);
+    trace.layers(10, 173, 314);
+    trace.group("EXPERT_MODEL_PARALLEL_GROUP", ranks);
+    std::vector<std::string> words = {"trace", trace.write()};
+    words.insert(words.end(), kDecode.begin(), kDecode.end());
+    std::string text = run_binary(words).out;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  };
+  EXPECT_NE(text_of(every(8, 8)).find("on 8 nodes, 1 each (computed"), std::string::npos)
+      << text_of(every(8, 8));
+  EXPECT_NE(text_of(every(1, 8)).find("on 1 node, 8 each"), std::string::npos)
+      << text_of(every(1, 8));
+  for (const auto& uneven : std::vector<std::vector<int>>{{0, 1, 2, 8}, {0, 1, 2, 8, 9, 63}}) {
+    const std::string text = text_of(uneven);
+    EXPECT_NE(text.find("stand unevenly on nodes of 8 GPUs"), std::string::npos) << text;
+    EXPECT_NE(text.find("--moe nodes=N,gpus-per-node=G"), std::string::npos) << text;
+  }
+  // no ranks: that they are on one node is assumed, and said so
+  const std::string unread = text_of({-8, -1, 0, 1});
+  EXPECT_NE(unread.find("on 1 node, 4 each (assumed: ranks of the expert group on one node, whose "
+                        "numbers cannot be read)"),
+            std::string::npos)
+      << unread;
+}
+
+TEST(TraceMoe, OnOneNodeTheFixedCostIsPaidToo) {
+  RankTrace trace(0, 8);
+  trace.layers(10, 65, 114);
+  trace.group("mesh_ep", every(1, 8));
+  const json dispatch = operation(document_of({trace.write()}, kDecode), "dispatch");
+  // 7/8 of 1024 x 7408 B over 450 GB/s, and 45 us
+  EXPECT_NEAR(dispatch["predicted_us"], 1024 * 7408 * 7 / 8 / 450e3 + 45, 0.1);
+}
+
+// Eight ranks on GB200 are in one NVLink domain of 72, on two trays of four: nothing is on a NIC.
+TEST(TraceMoe, ANodeMayBeAnNvlinkDomain) {
+  RankTrace trace(0, 8);
+  trace.layers(10, 65, 114);
+  trace.group("mesh_ep", every(1, 8));
+  std::vector<std::string> words = {"trace", trace.write(),      "--machine", "gb200-nvl72-tray",
+                                    "--moe", "tokens=128,topk=8"};
+  std::string text = run_binary(words).out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  EXPECT_NE(text.find("on 1 node, 8 each"), std::string::npos) << text;
+  words.push_back("--json");
+  const json document = json::parse(run_binary(words).out, nullptr, false);
+  EXPECT_EQ(operation(document, "dispatch")["wire_bytes"], 0);
+}
+
+// A name without a format: fp8 is an assumption that halves the bytes, and that is said.
+TEST(TraceMoe, WhatIsAssumedIsSaid) {
+  RankTrace trace(0, 8);
+  for (int i = 0; i < 5; ++i) trace.run("void deep_ep::intranode::dispatch<8, 768>(int)", 400);
+  const BinaryRun run = run_binary(
+      {"trace", trace.write(), "--machine", "dgx-h100", "--moe", "tokens=4096,topk=8,hidden=7168"});
+  std::string text = run.out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  EXPECT_NE(text.find("Assumed as usual: experts 256, dispatch fp8, combine bf16"),
+            std::string::npos)
+      << text;
+}
+
 // Where no group is described so, or two of unlike sizes are, all ranks count, and that is said.
 TEST(TraceMoe, WithoutAnExpertGroupAllRanksCountAndThatIsSaid) {
   RankTrace none(0, 64);
