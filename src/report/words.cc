@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 37> kWords = {"error",
                                                      "and {} more"};
 
 // Those of the page (web/src: t("...")), beside the ones above.
-constexpr std::array<std::string_view, 44> kPageWords = {
+constexpr std::array<std::string_view, 47> kPageWords = {
     "Numbers say where they come from: measured, read, computed, catalog or assumed. GB is 10^9 "
     "bytes, GiB is 2^30. This file holds everything; nothing is loaded.",
     "All figures",
@@ -93,6 +93,9 @@ constexpr std::array<std::string_view, 44> kPageWords = {
     "nothing wrong found",
     "facts, not judged",
     "not all judged",
+    "call",
+    "state",
+    "at",
     "What each change costs",
     "What forcing another one costs",
     "below what is usual",

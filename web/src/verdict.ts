@@ -77,6 +77,12 @@ function sentence(document: Fields): string {
   return `the result of comm-probe ${text(document, "command")}`;
 }
 
+// Other languages have the word with "layer" behind it, as the findings say it.
+const layerName = (layer: string): string => {
+  const whole = `${layer} layer`, said = t(whole);
+  return said === whole ? layer : said;
+};
+
 // "slow (rdma layer, certain): ..." says layer and confidence itself; the others have them in the
 // finding that decides.
 export function verdictCard(document: Fields): Child {
@@ -86,7 +92,7 @@ export function verdictCard(document: Fields): Child {
     h("span", { class: `sign ${state}` },
       h("span", { "aria-hidden": "true" }, SIGNS[state]), " ", t(STANDING_WORDS[state]))];
   if (worst)
-    facts.push(h("span", { class: "fact" }, t("layer"), " ", h("b", {}, text(worst, "layer"))),
+    facts.push(h("span", { class: "fact" }, t("layer"), " ", h("b", {}, layerName(text(worst, "layer")))),
                h("span", { class: "fact" }, t("confidence"), " ", h("b", {}, t(text(worst, "confidence")))));
   const wrong = findingsOf(document).filter(one => text(one, "severity") !== "info").length;
   if (wrong > 0) facts.push(h("span", { class: "fact" }, count(wrong, "finding")));

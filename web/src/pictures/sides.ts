@@ -21,7 +21,7 @@ export function sides(document: Fields): Child {
   const verdict = fields(document, "result", "verdict");
   const all = list(verdict, "sides").filter(isFields);
   if (all.length === 0) return null;
-  const head = ["ranks", "call", "state", "at"].map(title => h("th", {}, title));
+  const head = [t("ranks"), t("call"), t("state"), t("at")].map(title => h("th", {}, title));
   return h("section", {}, h("h3", {}, t("What each side did")),
     h("div", { class: "wide", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, all.slice(0, 40).map(row)))),
     others(verdict));
