@@ -292,15 +292,11 @@ int finish(const Shell& shell, const Document& document, const Judged& judged) {
   return shell.finish(document, pictures_of(judged));
 }
 
-// The NIC that DeepEP's prints are held to: the machine's, or 400 Gb/s.
+// What DeepEP's prints are held to.
 diagnose::DeepEpFacts deepep_facts(const diagnose::Reference& reference) {
   diagnose::DeepEpFacts facts;
+  if (reference.machine != nullptr) facts = diagnose::deepep_facts_of(*reference.machine);
   if (reference.nodes) facts.nodes = *reference.nodes;
-  facts.nic = diagnose::assumed_deepep_nic();
-  if (reference.machine == nullptr) return facts;
-  const auto share = catalog::nic_share(*reference.machine);
-  if (share.value > core::Bandwidth())
-    facts.nic = {share.value, core::Basis::kCatalog, reference.machine->name};
   return facts;
 }
 

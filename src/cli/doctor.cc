@@ -358,19 +358,17 @@ void judge_runs(const Pile& pile, const RunsOfPile& runs, const diagnose::HostGr
   for (const RunOfPile& run : runs.others) judge_one(run.name, run.log, run.lines, run.numbers);
 }
 
-// What kernels of a MoE job print, beside the NIC that is known best.
+// What kernels of a MoE job print, beside the machine and the NIC that are known best.
 diagnose::DeepEpFacts deepep_facts(const DoctorRequest& request, const PricedMachine& hardware,
                                    const std::vector<diagnose::JobMachine>& machines) {
   diagnose::DeepEpFacts facts;
-  if (request.nodes > 0) facts.nodes = request.nodes;
-  facts.nic = diagnose::assumed_deepep_nic();
-  if (!request.machine.empty()) {
-    const auto share = catalog::nic_share(hardware.machine);
-    if (share.value > core::Bandwidth())
-      facts.nic = {share.value, core::Basis::kCatalog, hardware.machine.name};
-  } else if (const auto port = fastest_port(machines)) {
+  if (hardware.pricer) facts = diagnose::deepep_facts_of(hardware.machine);
+  if (const auto port = fastest_port(machines); port && request.machine.empty())
     facts.nic = {*port, core::Basis::kRead, "the fastest port in the pile"};
-  }
+  for (const diagnose::JobMachine& machine : machines)
+    if (!machine.is_stranger() && diagnose::is_without_nvlink(machine.survey))
+      facts.nvlink = {core::Bandwidth(), core::Basis::kRead, machine.name};
+  if (request.nodes > 0) facts.nodes = request.nodes;
   return facts;
 }
 

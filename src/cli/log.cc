@@ -186,7 +186,7 @@ int show_log(const Shell& shell, const LogRequest& request) {
   judgement.add(diagnose::judge_numbers(inputs->numbers));
   judgement.add(diagnose::judge_algorithms(inputs->log));
   judgement.add(diagnose::judge_engine(inputs->engine));
-  const diagnose::DeepEpFacts deepep_facts = {.nic = diagnose::assumed_deepep_nic()};
+  const diagnose::DeepEpFacts deepep_facts;
   diagnose::DeepEpJudgement deepep = diagnose::judge_deepep(inputs->deepep, deepep_facts);
   judgement.add(std::move(deepep.judgement));
   document.verdict = diagnose::log_verdict(inputs->log, judgement);

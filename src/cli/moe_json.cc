@@ -71,7 +71,7 @@ Json stacks_json(const MoeLedger& ledger, const model::MoeLayer& layer,
   Json all = Json::array();
   for (const model::MoeStack& stack : stacks) {
     Json json = {{"name", stack.name}, {"note", stack.note}};
-    if (stack.is_priced(layer) && !is_missing(stack, ledger.question)) {
+    if (stack.is_priced(layer) && presence_of(stack, ledger.question) == Presence::kHere) {
       const auto price = model::price_pattern(layer, ledger.question.links, *stack.pattern);
       json.update({{"pattern", pattern_name(*stack.pattern)},
                    {"bytes_per_rank", core::json_bytes(price.dispatch_bytes())},

@@ -19,7 +19,7 @@ model::MoeFormat format_of(const std::string& name) {
 
 std::string peer_link_of(const catalog::Machine& machine) {
   if (machine.fabric == catalog::Fabric::kPcie) return "PCIe";
-  if (machine.gpu.pci_vendor == kAmd) return "xGMI";
+  if (machine.gpu.pci_vendor == kAmd) return kXgmi;
   return machine.fabric == catalog::Fabric::kBridge ? "NVLink or PCIe" : "NVLink";
 }
 

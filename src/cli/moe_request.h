@@ -12,6 +12,8 @@
 
 namespace comm_probe::cli {
 
+inline constexpr const char* kXgmi = "xGMI";
+
 struct MoeQuestion {
   model::MoeLayer layer = {};
   model::MoeLinks links = {};

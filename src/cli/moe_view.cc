@@ -197,12 +197,12 @@ void add_stacks(const MoeLedger& ledger, const char* framework, const MoeLayer& 
                 std::span<const model::MoeStack> stacks, core::Table& table) {
   const model::MoeLinks& links = ledger.question.links;
   for (const model::MoeStack& stack : stacks) {
-    const bool runs = stack.fits(layer) && !is_missing(stack, ledger.question);
-    if (!runs)
-      table.rows.push_back({framework, std::string(stack.name), "not here", "-", "-", "-"});
-    if (runs && !stack.pattern)
-      table.rows.push_back({framework, std::string(stack.name), "not known", "-", "-", "-"});
-    if (!runs || !stack.is_priced(layer)) continue;
+    const Presence presence = presence_of(stack, ledger.question);
+    if (presence != Presence::kHere)
+      table.rows.push_back({framework, std::string(stack.name),
+                            presence == Presence::kNotHere ? "not here" : "not known", "-", "-",
+                            "-"});
+    if (presence != Presence::kHere || !stack.is_priced(layer)) continue;
     const auto price = model::price_pattern(layer, links, *stack.pattern);
     table.rows.push_back({framework, std::string(stack.name), pattern_name(*stack.pattern),
                           decimal_bytes(price.dispatch.nic), decimal_bytes(price.dispatch.nvlink),
@@ -274,12 +274,18 @@ std::string scheme_text(const MoeLayer& layer, MoeScheme scheme) {
                                      : scheme_name(scheme);
 }
 
-// Backends of DeepEP V1 and of NVLink where the machine has neither.
-bool is_missing(const model::MoeStack& stack, const MoeQuestion& question) {
-  if (stack.name.starts_with("deepep") && stack.name != "deepep_v2")
-    return !question.no_deepep.empty();
-  return stack.name.starts_with("flashinfer_nvlink") &&
-         question.peer_link.find("NVLink") == std::string::npos;
+Presence presence_of(const model::MoeStack& stack, const MoeQuestion& question) {
+  const bool is_amd = question.peer_link == kXgmi;
+  const bool has_nvlink = question.peer_link.find("NVLink") != std::string::npos;
+  if (!stack.fits(question.layer)) return Presence::kNotHere;
+  if (stack.name == "mori") return is_amd ? Presence::kNotKnown : Presence::kNotHere;
+  if (stack.name == "deepep_v2" || stack.name == "flex")
+    return has_nvlink ? Presence::kHere : Presence::kNotKnown;
+  if (stack.name.starts_with("deepep"))
+    return question.no_deepep.empty() ? Presence::kHere : Presence::kNotHere;
+  if (stack.name.starts_with("flashinfer_nvlink") && !has_nvlink) return Presence::kNotHere;
+  if (stack.name == "nixl_ep" && !question.no_deepep.empty()) return Presence::kNotKnown;
+  return stack.pattern ? Presence::kHere : Presence::kNotKnown;
 }
 
 std::vector<core::Caveat> moe_caveats(const MoeQuestion& question) {

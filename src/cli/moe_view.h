@@ -31,8 +31,10 @@ std::vector<core::Block> moe_details();
 
 // Where copies and NIC share a link, the times are too short.
 std::vector<core::Caveat> moe_caveats(const MoeQuestion& question);
-// A backend of DeepEP V1 or of NVLink, on a machine without.
-bool is_missing(const model::MoeStack& stack, const MoeQuestion& question);
+// Does a backend run on such a machine? DeepEP V1 is a library for CUDA and wants NVLink and an
+// mlx5 NIC; Mori is one for AMD's GPUs. What others need beyond NVLink nobody has said: not known.
+enum class Presence { kHere, kNotKnown, kNotHere };
+Presence presence_of(const model::MoeStack& stack, const MoeQuestion& question);
 
 // Messages per us so that dispatch is posted in the time that its bytes take.
 double needed_rate(const MoeLedger& ledger);

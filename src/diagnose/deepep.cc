@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "core/finding_table.h"
-#include "core/number_ranges.h"
 #include "core/units.h"
+#include "diagnose/deepep_timeouts.h"
 #include "model/moe/layer.h"
 
 namespace comm_probe::diagnose {
@@ -31,8 +29,6 @@ struct Limit {
 constexpr Limit kLeastShare = {"least share of the NIC or of NVLink", 0.6,
                                "DeepEP docs/legacy.md: 42 GB/s and more of 50 on the wire are "
                                "good; issues 155 and 493 reach 12.5 and 9.4"};
-constexpr Limit kNvlink = {"what the normal kernels reach over NVLink, GB/s", 160,
-                           "DeepEP docs/legacy.md: 153 and 158 on an H800"};
 constexpr Limit kMostFixedUs = {"most fixed cost of a low-latency kernel to 8 nodes, us", 80,
                                 "DeepEP docs/legacy.md: 40.5 to 57.1 beyond the bytes to EP64"};
 constexpr Limit kMostFixedFarUs = {"the same beyond 8 nodes, us", 120,
@@ -56,6 +52,12 @@ double ranks_per_node_of(int nodes) {
                         .group_limit = std::min(nodes, 4)};
   const auto copies = model::moe_copies(layer, model::MoeScheme::kGroup, model::MoeDraw::kDistinct);
   return copies.ranks / copies.nodes;
+}
+
+// Of what the kernels reach over NVLink; nothing where no such figure is known.
+std::optional<double> nvlink_share(const DeepEpRate& rate, const DeepEpFacts& facts) {
+  if (!rate.nvlink || facts.nvlink.value <= core::Bandwidth()) return std::nullopt;
+  return *rate.nvlink / facts.nvlink.value;
 }
 
 // No byte leaves the NVLink domain: the intranode kernels print no "(RDMA)", V2 prints 0 (SO).
@@ -102,6 +104,12 @@ core::Finding finding_at(const char* id, std::string summary, const DeepEpPlace&
   return finding;
 }
 
+// Beside a NIC that nobody named a rate is low only if the NIC is that one.
+core::Confidence confidence_by(const DeepEpFacts& facts) {
+  return facts.nic.basis == core::Basis::kAssumed ? core::Confidence::kPossible
+                                                  : core::Confidence::kLikely;
+}
+
 std::string nodes_text(const JudgedDeepEp& judged) {
   return fmt::format("{} node{}{}", *judged.nodes, *judged.nodes == 1 ? "" : "s",
                      judged.nodes_at_least ? " or more" : "");
@@ -146,7 +154,7 @@ void judge_elastic(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& ju
   const bool is_low = most < kLeastShare.value;
   judged.is_judged = is_low || (judged.wire && *judged.nodes > 1);
   const double least = judged.wire && *judged.nodes > 1 ? *judged.wire / facts.nic.value : most;
-  const double nvlink = rate.nvlink ? rate.nvlink->in_GBps() / kNvlink.value : 0;
+  const double nvlink = nvlink_share(rate, facts).value_or(0);
   if (std::max(least, nvlink) >= kLeastShare.value) return;
   core::Finding finding = finding_at(
       "moe.wire-low",
@@ -160,29 +168,29 @@ void judge_elastic(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& ju
       rate.place);
   finding.expected = core::figure(facts.nic.value, facts.nic.basis, facts.nic.source);
   finding.observed = core::figure(*rate.rdma, core::Basis::kRead, "printed (SO)");
-  finding.confidence = is_low ? core::Confidence::kLikely : core::Confidence::kPossible;
+  finding.confidence = is_low ? confidence_by(facts) : core::Confidence::kPossible;
   finding.next = steps_for(rate.kernel);
   add_or_join(std::move(finding), "elastic",
               fmt::format("{} printed", format_bandwidth(*rate.rdma)), rate.op, judgement);
 }
 
 // The kernels of one node: NVLink alone.
-void judge_intranode(JudgedDeepEp& judged, Judgement& judgement) {
+void judge_intranode(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
   const DeepEpRate& rate = *judged.rate;
-  if (rate.kernel != DeepEpKernel::kNormal || rate.rdma || !rate.nvlink) return;
+  const auto share = nvlink_share(rate, facts);
+  if (rate.kernel != DeepEpKernel::kNormal || rate.rdma || !share) return;
   judged.is_judged = true;
-  const double share = rate.nvlink->in_GBps() / kNvlink.value;
-  if (share >= kLeastShare.value) return;
-  const auto usual = core::Bandwidth::from_GBps(kNvlink.value);
+  if (*share >= kLeastShare.value) return;
   core::Finding finding =
       finding_at("moe.nvlink-low",
                  fmt::format("{} inside a node reaches {}, {} of the {} usual over NVLink",
                              deepep_op_name(rate.op), format_bandwidth(*rate.nvlink),
-                             format_percent(share), format_bandwidth(usual)),
+                             format_percent(*share), format_bandwidth(facts.nvlink.value)),
                  rate.place);
-  finding.expected = core::figure(usual, core::Basis::kAssumed, kNvlink.source);
+  finding.expected = core::figure(facts.nvlink.value, facts.nvlink.basis, facts.nvlink.source);
   finding.observed = core::figure(*rate.nvlink, core::Basis::kRead, "printed (NVL)");
-  finding.confidence = core::Confidence::kLikely;
+  finding.confidence =
+      facts.knows_machine ? core::Confidence::kLikely : core::Confidence::kPossible;
   finding.next = {
       "nvidia-smi topo -p2p r; nvidia-smi nvlink -s   (every pair OK, every link up?)",
       "comm-probe topo check   (GPUs without NVLink: nothing is wrong with the kernel)"};
@@ -191,14 +199,14 @@ void judge_intranode(JudgedDeepEp& judged, Judgement& judgement) {
 }
 
 // A low-latency kernel that is said to run in one node: its bytes go over NVLink.
-void judge_fixed_inside(JudgedDeepEp& judged, Judgement& judgement) {
+void judge_fixed_inside(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
   const DeepEpRate& rate = *judged.rate;
+  if (facts.nvlink.value <= core::Bandwidth()) return;
   if (rate.kernel != DeepEpKernel::kLowLatency || judged.nodes != 1 || !rate.rdma || !rate.time ||
       rate.op == serving::DeepEpOp::kBoth)
     return;
   judged.is_judged = true;
-  const core::Duration fixed =
-      *rate.time - *rate.rdma * *rate.time / core::Bandwidth::from_GBps(kNvlink.value);
+  const core::Duration fixed = *rate.time - *rate.rdma * *rate.time / facts.nvlink.value;
   if (fixed.in_us() <= kMostFixedUs.value) return;
   core::Finding finding = finding_at(
       "moe.low-latency-slow",
@@ -226,7 +234,7 @@ void judge_wire(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judge
   if (facts.nic.value <= core::Bandwidth()) return;
   judged.is_judged = true;
   const double nic = *judged.wire / facts.nic.value;
-  const double nvlink = rate.nvlink ? rate.nvlink->in_GBps() / kNvlink.value : 0;
+  const double nvlink = nvlink_share(rate, facts).value_or(0);
   if (std::max(nic, nvlink) >= kLeastShare.value) return;
   core::Finding finding =
       finding_at("moe.wire-low",
@@ -237,8 +245,7 @@ void judge_wire(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judge
                  rate.place);
   finding.expected = core::figure(facts.nic.value, facts.nic.basis, facts.nic.source);
   finding.observed = core::figure(*judged.wire, core::Basis::kComputed, "printed x (1 - 1/N)");
-  finding.confidence =
-      judged.nodes_at_least ? core::Confidence::kPossible : core::Confidence::kLikely;
+  finding.confidence = judged.nodes_at_least ? core::Confidence::kPossible : confidence_by(facts);
   finding.next = steps_for(rate.kernel);
   add_or_join(std::move(finding), " on " + nodes_text(judged) + ":",
               fmt::format("{} on the wire", format_bandwidth(*judged.wire)), rate.op, judgement);
@@ -267,6 +274,7 @@ void judge_fixed_cost(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement&
   finding.expected = core::figure(core::Duration::from_us(most.value), core::Basis::kAssumed,
                                   fmt::format("at most; {}", most.source));
   finding.observed = core::figure(fixed, core::Basis::kComputed, "time - bytes / NIC");
+  finding.confidence = confidence_by(facts);
   finding.next = {"grep -i ibgda the log: does it fall back to the CPU?",
                   "cat /proc/driver/nvidia/params   (PeerMappingOverride, EnableStreamMemOPs)",
                   "NVSHMEM_ENABLE_NIC_PE_MAPPING=1 with all ranks on one NIC"};
@@ -305,6 +313,7 @@ void judge_stalls(const DeepEpRate& rate, Judgement& judgement) {
 
 void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judgement) {
   const DeepEpRate& rate = *judged.rate;
+  if (judged.nodes == 1) return;  // no NIC in it
   if (!rate.rdma || facts.nic.value <= core::Bandwidth() || *rate.rdma <= facts.nic.value) return;
   if (judgement.has("moe.logical-bandwidth")) return;
   judgement.findings.push_back(finding_at(
@@ -314,59 +323,6 @@ void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgeme
                   format_bandwidth(*rate.rdma), format_bandwidth(facts.nic.value),
                   judged.wire ? ", on the wire is " + format_bandwidth(*judged.wire) : ""),
       rate.place));
-}
-
-// Of time-outs that name nobody: the ranks that wait, so that the one that does not is missed.
-std::string nobody_named(const std::set<int>& waiting, const std::set<int>& named,
-                         std::size_t all) {
-  if (waiting.empty())
-    return fmt::format("{} time-out{} of DeepEP, which name{} no rank that was waited for{}", all,
-                       all == 1 ? "" : "s", all == 1 ? "s" : "",
-                       named.empty()
-                           ? ""
-                           : fmt::format("; rank{} {} waited", named.size() == 1 ? "" : "s",
-                                         core::number_ranges({named.begin(), named.end()})));
-  return fmt::format(
-      "rank{} {} waited in vain for the counts of dispatch; look for the rank that "
-      "is not among them: it did not enter",
-      waiting.size() == 1 ? "" : "s", core::number_ranges({waiting.begin(), waiting.end()}));
-}
-
-// Whom most of the time-outs name.
-void judge_timeouts(const DeepEpLines& lines, Judgement& judgement) {
-  std::map<int, int> named;
-  std::set<int> waiting, waiters;
-  for (const serving::DeepEpTimeout& timeout : lines.timeouts) {
-    if (timeout.rank) waiters.insert(*timeout.rank);
-    if (timeout.peer) ++named[*timeout.peer];
-    if (timeout.counts_missing && timeout.rank) waiting.insert(*timeout.rank);
-  }
-  if (lines.timeouts.empty()) return;
-  const auto most = std::max_element(
-      named.begin(), named.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  int all = 0;
-  for (const auto& [rank, count] : named) all += count;
-  const bool is_one = most != named.end() && most->second * 2 > all;
-  core::Finding finding = core::make_finding(
-      "moe.peer-missing",
-      is_one ? fmt::format("rank {} is waited for: {} of {} time-outs of DeepEP that name a rank "
-                           "name it",
-                           most->first, most->second, all)
-             : nobody_named(waiting, waiters, lines.timeouts.size()));
-  if (is_one) finding.ranks = {most->first};
-  finding.confidence = is_one ? core::Confidence::kLikely : core::Confidence::kPossible;
-  constexpr std::size_t kShown = 5;
-  for (const serving::DeepEpTimeout& timeout : lines.timeouts) {
-    const bool tells = !is_one || timeout.peer == most->first ||
-                       (timeout.counts_missing && timeout.rank == most->first);
-    if (tells && finding.evidence.size() < kShown)
-      finding.evidence.push_back(evidence_of(timeout.place));
-  }
-  finding.next = {is_one
-                      ? "the log and the stack of that rank: did it enter dispatch? (py-spy dump)"
-                      : "the log and the stack of the rank that no line is of (py-spy dump)",
-                  "comm-probe hang DUMPS   (Flight Recorder: which collective is it in?)"};
-  judgement.findings.push_back(std::move(finding));
 }
 
 void judge_fallbacks(const DeepEpLines& lines, Judgement& judgement) {
@@ -389,10 +345,6 @@ bool is_judged(const DeepEpRate& rate, bool has_best) {
 
 }  // namespace
 
-core::Sourced<core::Bandwidth> assumed_deepep_nic() {
-  return {core::Bandwidth::from_Gbps(400), core::Basis::kAssumed, "400 Gb/s; --machine names it"};
-}
-
 DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts) {
   DeepEpJudgement result;
   const bool has_best = std::any_of(lines.rates.begin(), lines.rates.end(),
@@ -406,9 +358,9 @@ DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts)
     if (!is_judged(rate, has_best)) continue;
     judge_wire(judged, facts, result.judgement);
     judge_elastic(judged, facts, result.judgement);
-    judge_intranode(judged, result.judgement);
+    judge_intranode(judged, facts, result.judgement);
     judge_fixed_cost(judged, facts, result.judgement);
-    judge_fixed_inside(judged, result.judgement);
+    judge_fixed_inside(judged, facts, result.judgement);
     judge_stalls(rate, result.judgement);
     judge_logical(judged, facts, result.judgement);
   }
@@ -418,7 +370,8 @@ DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts)
         fmt::format("more on the wire than the {} of a NIC ({}) carries",
                     format_bandwidth(facts.nic.value), facts.nic.source),
         "the number of nodes or the NIC is another one; nothing that rests on them holds"));
-  judge_timeouts(lines, result.judgement);
+  if (auto finding = judge_deepep_timeouts(lines.timeouts))
+    result.judgement.findings.push_back(*std::move(finding));
   judge_fallbacks(lines, result.judgement);
   if (unknown)
     result.judgement.caveats.push_back(core::make_caveat(

@@ -17,18 +17,11 @@
 #include <optional>
 #include <vector>
 
+#include "diagnose/deepep_facts.h"
 #include "diagnose/diagnose.h"
 #include "serving/readers/deepep_lines.h"
 
 namespace comm_probe::diagnose {
-
-struct DeepEpFacts {
-  std::optional<int> nodes = {};  // given
-  core::Sourced<core::Bandwidth> nic = {};
-};
-
-// 400 Gb/s, where nothing names another.
-core::Sourced<core::Bandwidth> assumed_deepep_nic();
 
 struct JudgedDeepEp {
   const serving::DeepEpRate* rate = nullptr;

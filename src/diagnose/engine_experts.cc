@@ -118,8 +118,8 @@ Finding moved(const serving::Rearrangements& moves) {
   return finding;
 }
 
-// Every rank gets the tokens of all others, whatever top-k: on 8 ranks as much as an all-to-all
-// with top-8, on more that many times as much (moe.md 8 and 9).
+// Every rank gets the tokens of all others, whatever top-k: T (n - 1) copies, an all-to-all sends
+// T k (1 - 1/n), so n/k times as much (moe.md 8 and 9). No model of the log says its k.
 std::optional<Finding> all_gathers(const EngineFacts& facts) {
   constexpr int kManyRanks = 16;
   const auto manager =
@@ -133,9 +133,9 @@ std::optional<Finding> all_gathers(const EngineFacts& facts) {
     if (ranks < kManyRanks || start.data_parallel.value_or(1) < 2) continue;
     Finding finding = core::make_finding(
         "log.experts-all-gather",
-        fmt::format("the experts of {} ranks exchange tokens by all-gather ({}): every rank gets "
-                    "the tokens of all others, about {:.2g} times what top-8 needs",
-                    ranks, manager->name, (ranks - 1) / 8.0));
+        fmt::format("the experts of {0} ranks exchange tokens by all-gather ({1}): every rank gets "
+                    "the tokens of all others, {0}/K times what top-K needs ({2:.3g} with top-8)",
+                    ranks, manager->name, ranks / 8.0));
     finding.evidence = {manager->evidence, start.evidence};
     finding.confidence = core::Confidence::kLikely;
     finding.next = {

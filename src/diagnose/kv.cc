@@ -4,6 +4,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/engine_kv.h"
 #include "model/kv_transfer.h"
 
 namespace comm_probe::diagnose {
@@ -61,6 +62,7 @@ core::Finding slow(const serving::KvLines& lines, const serving::KvTransfers& tr
 Judgement judge_kv(const serving::KvLines& lines, std::optional<core::Bandwidth> nic) {
   Judgement judgement;
   if (!nic || nic->in_bytes_per_second() <= 0) return judgement;
+  if (carrier_of(lines) == KvCarrier::kNoNetwork) return judgement;
   for (const serving::KvTransfers& transfers : lines.transfers) {
     if (transfers.time - fixed_cost() <= transfers.bytes / *nic * kHealthyRatio) continue;
     judgement.findings.push_back(slow(lines, transfers, *nic));

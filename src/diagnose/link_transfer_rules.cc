@@ -3,8 +3,10 @@
 // others?
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/finding_table.h"
 #include "core/units.h"
@@ -40,10 +42,31 @@ const LinkRow* posting_row(const LinkTest& test) {
 
 bool says_way(const LinkTest& test) { return !test.command.empty() || !test.transport.empty(); }
 
-// Backends that write to disks and object stores have other rates.
-bool is_over_network(const LinkTest& test) {
-  return test.transport.empty() || test.transport.starts_with("UCX") ||
-         test.transport == "LIBFABRIC" || test.transport == "Mooncake";
+// The plug-in of NIXL that moved the bytes. nixlbench takes UCX where its command names none; a
+// configuration file of its own may name another.
+std::string backend_of(const LinkTest& test) {
+  if (!test.transport.empty()) return test.transport;
+  const bool names_none =
+      !test.command.empty() && test.command.find("--config") == std::string::npos;
+  return names_none ? "UCX" : "";
+}
+
+bool is_ucx(const LinkTest& test) { return backend_of(test).starts_with("UCX"); }
+
+// Those that may fall back to TCP. Disks and object stores (POSIX, GDS, OBJ, HF3FS, GUSLI) have
+// rates of their own, GPUNETIO has no TCP. Where nothing names the backend it may be UCX.
+bool may_take_tcp(const LinkTest& test) {
+  const std::string backend = backend_of(test);
+  return backend.empty() || is_ucx(test) || backend == "LIBFABRIC" || backend == "Mooncake";
+}
+
+std::string who_picks_transport(const LinkTest& test) {
+  const std::string backend = backend_of(test);
+  if (backend == "LIBFABRIC")
+    return "FI_LOG_LEVEL=info: which provider carries it? tcp or sockets is the fault (fi_info -l)";
+  if (backend == "Mooncake")
+    return "Mooncake's protocol: rdma or tcp? MC_FORCE_TCP set? tcp is the fault";
+  return "UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault";
 }
 
 // "GPU memory, read"; without a command or a configuration the file has to do.
@@ -53,30 +76,37 @@ std::string way_of(const LinkTest& test) {
                      test.reads ? "read" : "written");
 }
 
-Finding far_below(const LinkTest& slow, const LinkTest& fast) {
-  const LinkRow &low = *best_row(slow), &high = *best_row(fast);
+// One block size in two tables.
+struct TransferRow {
+  const LinkTest* test = nullptr;
+  const LinkRow* row = nullptr;
+};
+
+Finding far_below(const TransferRow& slow, const TransferRow& fast) {
+  const core::Bandwidth low = *slow.row->average, high = *fast.row->average;
+  const std::string slow_way = way_of(*slow.test), fast_way = way_of(*fast.test);
   Finding finding = core::make_finding(
       "curve.transfer-way-slow",
-      fmt::format("{} reaches {}, {} {}", way_of(slow), core::format_bandwidth(*low.average),
-                  way_of(fast), core::format_bandwidth(*high.average)));
-  for (const auto& [test, row] : {std::pair{&slow, &low}, std::pair{&fast, &high}})
+      fmt::format("blocks of {}: {} reaches {}, {} {}", core::format_bytes(slow.row->bytes),
+                  slow_way, core::format_bandwidth(low), fast_way, core::format_bandwidth(high)));
+  for (const auto& [test, row] : {slow, fast})
     finding.evidence.push_back(evidence_of(
         *test, *row,
         fmt::format("{}: {} at {}", way_of(*test), core::format_bandwidth(*row->average),
                     core::format_bytes(row->bytes))));
-  finding.expected = core::figure(*high.average, core::Basis::kMeasured, way_of(fast));
-  finding.observed = core::figure(*low.average, core::Basis::kMeasured, way_of(slow));
-  const bool both_say = says_way(slow) && says_way(fast);
+  finding.expected = core::figure(high, core::Basis::kMeasured, fast_way);
+  finding.observed = core::figure(low, core::Basis::kMeasured, slow_way);
+  const bool both_say = says_way(*slow.test) && says_way(*fast.test);
   finding.confidence = both_say ? core::Confidence::kLikely : core::Confidence::kPossible;
   if (!both_say)
     finding.next.emplace_back(
-        "nixlbench's command or configuration: which memory, which direction?");
-  if (slow.gpu.is_used && !fast.gpu.is_used)
+        "nixlbench's command or configuration: which backend, which memory, which direction?");
+  if (slow.test->gpu.is_used && !fast.test->gpu.is_used)
     finding.next.emplace_back("nvidia-smi topo -m, lsmod | grep peermem   (GPUDirect RDMA)");
-  if (slow.reads && !fast.reads)
+  if (slow.test->reads && !fast.test->reads && is_ucx(*slow.test))
     finding.next.emplace_back(
         "reads that UCX emulates, max_rd_atomic of the device (ibv_devinfo -v)");
-  finding.next.emplace_back("UCX_PROTO_INFO=y: which transport carries that way? tcp is the fault");
+  if (may_take_tcp(*slow.test)) finding.next.push_back(who_picks_transport(*slow.test));
   return finding;
 }
 
@@ -84,23 +114,57 @@ Finding far_below(const LinkTest& slow, const LinkTest& fast) {
 std::optional<Finding> at_tcp_rate(const LinkTest& test) {
   const model::KvConstant& tcp = model::kv_constant("tcp_rate");
   const LinkRow* best = best_row(test);
-  if (test.tool != curve::LinkTool::kNixlbench || best == nullptr || !is_over_network(test) ||
+  if (test.tool != curve::LinkTool::kNixlbench || best == nullptr || !may_take_tcp(test) ||
       test.rows.back().bytes.count() < kWholeBytes || best->average->in_GBps() >= tcp.value)
     return std::nullopt;
-  Finding finding =
-      core::make_finding("curve.transfer-at-tcp-rate",
-                         fmt::format("{} reaches {}, no more than TCP gives: no RDMA carries it",
-                                     name_of(test), core::format_bandwidth(*best->average)));
+  const bool is_known = !backend_of(test).empty();
+  Finding finding = core::make_finding(
+      "curve.transfer-at-tcp-rate",
+      fmt::format("{} reaches {}, no more than TCP gives{}", name_of(test),
+                  core::format_bandwidth(*best->average),
+                  is_known ? ": no RDMA carries it"
+                           : ": TCP, or a backend of disks or objects (nothing names it)"));
   finding.observed = core::figure(*best->average, core::Basis::kMeasured, "the best of its blocks");
   finding.evidence = {evidence_of(test, *best,
                                   fmt::format("{} at {}", core::format_bandwidth(*best->average),
                                               core::format_bytes(best->bytes)))};
-  finding.confidence = core::Confidence::kLikely;
-  finding.next = {"UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault",
-                  "UCX_TLS without rc, UCX_NET_DEVICES of another NIC, no /dev/infiniband in the "
-                  "container",
-                  "ib_write_bw between the same two hosts: what the NIC can"};
+  finding.confidence = is_known ? core::Confidence::kLikely : core::Confidence::kPossible;
+  if (!is_known)
+    finding.next.emplace_back("nixlbench's command or configuration: which --backend was it?");
+  finding.next.push_back(who_picks_transport(test));
+  if (!is_known || is_ucx(test))
+    finding.next.emplace_back(
+        "UCX_TLS without rc, UCX_NET_DEVICES of another NIC, no /dev/infiniband in the container");
+  finding.next.emplace_back("ib_write_bw between the same two hosts: what the NIC can");
   return finding;
+}
+
+// The fastest of each backend and block size: only equal blocks of one backend are compared.
+using Fastest = std::map<std::pair<std::string, double>, TransferRow>;
+
+void keep_fastest(Fastest& fastest, const LinkTest& test) {
+  for (const LinkRow& row : test.rows) {
+    if (!row.average || row.bytes.count() < kWholeBytes) continue;
+    TransferRow& best = fastest[{backend_of(test), row.bytes.count()}];
+    if (best.row == nullptr || *row.average > *best.row->average) best = {&test, &row};
+  }
+}
+
+// At the largest block that a faster table of another way has too.
+std::optional<Finding> judge_way(const LinkTest& test, const Fastest& fastest) {
+  const LinkRow* largest = nullptr;
+  TransferRow beside;
+  for (const LinkRow& row : test.rows) {
+    if (!row.average || (largest != nullptr && row.bytes.count() <= largest->bytes.count()))
+      continue;
+    const auto found = fastest.find({backend_of(test), row.bytes.count()});
+    if (found == fastest.end() || way_of(*found->second.test) == way_of(test)) continue;
+    largest = &row;
+    beside = found->second;
+  }
+  if (largest == nullptr || !(*largest->average < *beside.row->average * kFarBelow))
+    return std::nullopt;
+  return far_below({&test, largest}, beside);
 }
 
 }  // namespace
@@ -110,7 +174,8 @@ Judgement judge_posting(const LinkTest& test) {
   if (test.tool != curve::LinkTool::kNixlbench) return out;
   if (auto finding = at_tcp_rate(test)) out.findings.push_back(*std::move(finding));
   const LinkRow* row = posting_row(test);
-  if (row == nullptr) return out;
+  const bool posts = may_take_tcp(test) || backend_of(test) == "GPUNETIO";
+  if (row == nullptr || !posts) return out;
   Finding finding = core::make_finding(
       "curve.transfer-posting",
       fmt::format("{}: at {} {} of a transfer is posting its descriptors, not moving bytes",
@@ -128,19 +193,13 @@ Judgement judge_posting(const LinkTest& test) {
 
 Judgement compare_transfers(std::span<const ComparedTest> tests) {
   Judgement out;
-  const LinkTest* fast = nullptr;
-  const auto counts = [](const LinkTest& test) {
-    return test.tool == curve::LinkTool::kNixlbench && best_row(test) != nullptr;
-  };
+  Fastest fastest;
   for (const ComparedTest& each : tests)
-    if (counts(*each.test) &&
-        (fast == nullptr || *best_row(*each.test)->average > *best_row(*fast)->average))
-      fast = each.test;
-  for (const ComparedTest& each : tests) {
-    if (!counts(*each.test) || way_of(*each.test) == way_of(*fast)) continue;
-    if (*best_row(*each.test)->average < *best_row(*fast)->average * kFarBelow)
-      out.findings.push_back(far_below(*each.test, *fast));
-  }
+    if (each.test->tool == curve::LinkTool::kNixlbench) keep_fastest(fastest, *each.test);
+  for (const ComparedTest& each : tests)
+    if (each.test->tool == curve::LinkTool::kNixlbench)
+      if (auto finding = judge_way(*each.test, fastest))
+        out.findings.push_back(*std::move(finding));
   return out;
 }
 

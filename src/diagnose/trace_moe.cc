@@ -308,6 +308,8 @@ void judge(const MoeGiven& given, int nodes, const std::string& file, TraceMoe& 
   DeepEpFacts facts;
   facts.nodes = nodes;
   facts.nic = given.nic;
+  if (given.nvlink.value > core::Bandwidth())
+    facts.nvlink.value = std::min(facts.nvlink.value, given.nvlink.value);
   for (core::Finding& finding : judge_deepep(lines, facts).judgement.findings)
     if (finding.id == "moe.low-latency-slow" || finding.id == "moe.wire-low")
       moe.judgement.findings.push_back(std::move(finding));

@@ -44,7 +44,7 @@ bool is_tcp_only(std::string_view value) {
   while (!value.empty()) {
     const std::string_view word = value.substr(0, value.find(','));
     value.remove_prefix(std::min(value.size(), word.size() + 1));
-    for (const std::string_view rdma : {"rc", "dc", "ud", "ib", "all", "^", "srd", "rdma"})
+    for (const std::string_view rdma : {"rc", "dc", "ud", "ib", "all", "^", "srd", "efa", "rdma"})
       if (word.starts_with(rdma)) return false;
     has_tcp = has_tcp || word == "tcp";
   }
@@ -103,6 +103,8 @@ void KvLineReader::add_ucx(const core::Line& line) {
 void KvLineReader::add(const core::Line& line) {
   // rare first letters: most lines hold neither
   if (line.text.find("kv_connector") != std::string_view::npos) add_config(line);
+  if (line.text.find("disaggregation_transfer_backend") != std::string_view::npos)
+    add_disaggregation(line);
   if (line.text.find("KV Transfer metrics") != std::string_view::npos) add_metrics(line);
   if (line.text.find("UCX_TLS=") != std::string_view::npos ||
       line.text.find("cuda-ipc get") != std::string_view::npos)
@@ -122,6 +124,19 @@ void KvLineReader::add_config(const core::Line& line) {
   lines_.config_line = line.number;
   const std::size_t at = line.text.find("kv_connector");
   lines_.config_text = std::string(line.text.substr(at, kLongestShown));
+}
+
+// SGLang names the backend also where it does not disaggregate.
+void KvLineReader::add_disaggregation(const core::Line& line) {
+  const std::string mode = quoted_behind(line.text, "disaggregation_mode");
+  std::string backend = quoted_behind(line.text, "disaggregation_transfer_backend");
+  if ((mode != "prefill" && mode != "decode") || backend.empty()) return;
+  ++found_;
+  lines_.connector = std::move(backend);
+  lines_.config_file = file_;
+  lines_.config_line = line.number;
+  lines_.config_text = std::string(
+      line.text.substr(line.text.find("disaggregation_transfer_backend"), kLongestShown));
 }
 
 void KvLineReader::add_metrics(const core::Line& line) {

@@ -38,7 +38,7 @@ struct KvTransfers {
 };
 
 struct KvLines {
-  std::string connector = {};  // "NixlConnector"
+  std::string connector = {};  // "NixlConnector"; of SGLang "nixl"
   std::string buffer = {};     // "cpu", "cuda"; empty: not printed
   std::string role = {};       // "kv_producer" prefills, "kv_consumer" decodes, "kv_both"
   std::string config_file = {};
@@ -67,6 +67,7 @@ class KvLineReader {
 
  private:
   void add_config(const core::Line& line);
+  void add_disaggregation(const core::Line& line);
   void add_metrics(const core::Line& line);
   void add_ucx(const core::Line& line);
   void note(const core::Line& line, std::size_t at, std::optional<core::Evidence>& place);

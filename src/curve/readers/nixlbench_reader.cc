@@ -7,6 +7,8 @@
 //
 //   "1048576  1  38.980520  26.9  20.0  25.0  1.3  2.1  25.6  26.9"
 //   -> 1 MiB, 38.98052 GB/s, 26.9 us
+#include <algorithm>
+
 #include "curve/readers/link_reader.h"
 #include "curve/readers/matrix_rows.h"
 #include "curve/row_reader.h"
@@ -37,7 +39,10 @@ class NixlbenchReader : public LinkToolReader {
   LinkTest test_ = {};
   bool is_open_ = false;
   std::size_t extra_ = 0;  // columns between rate and times
+  void take_command(std::string_view line);
+
   std::string command_ = {};
+  bool command_goes_on_ = false;                             // its last line ended with a backslash
   std::string memory_ = {}, direction_ = {}, backend_ = {};  // of the configuration
   bool row_is_cut_ = false;
 };
@@ -49,10 +54,35 @@ bool NixlbenchReader::take(const LinkLine& line) {
     open(line);
     taken = true;
   }
-  if (!taken && contains(line.whole, "nixlbench ")) command_ = line.whole.substr(0, 200);
+  if (!taken) take_command(line.whole);
   if (!taken) take_option(line.whole);
   if (taken) test_.last_line = line.number;
   return taken;
+}
+
+// A command may go over several lines of a shell.
+void NixlbenchReader::take_command(std::string_view line) {
+  constexpr std::size_t kMost = 600;
+  if (contains(line, "nixlbench "))
+    command_.clear();
+  else if (!command_goes_on_)
+    return;
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
+  command_goes_on_ = line.ends_with('\\');
+  if (command_goes_on_) line.remove_suffix(1);
+  if (command_.size() < kMost) command_ += line.substr(0, kMost - command_.size());
+}
+
+// "--backend POSIX", "--backend=OBJ" -> the word; empty where it does not stand there.
+std::string option_of(std::string_view command, std::string_view option) {
+  for (auto at = command.find(option); at != std::string_view::npos;
+       at = command.find(option, at + 1)) {
+    std::string_view rest = command.substr(at + option.size());
+    if (rest.empty() || (rest.front() != ' ' && rest.front() != '=')) continue;
+    rest.remove_prefix(std::min(rest.find_first_not_of(" ='\""), rest.size()));
+    return std::string(rest.substr(0, rest.find_first_of(" '\"")));
+  }
+  return {};
 }
 
 void NixlbenchReader::take_option(std::string_view line) {
@@ -75,6 +105,7 @@ void NixlbenchReader::take_way() {
   test_.gpu.is_used = contains(memory, "VRAM");
   test_.reads = contains(direction, "READ");
   test_.transport = std::exchange(backend_, {});
+  if (test_.transport.empty()) test_.transport = option_of(test_.command, "--backend");
 }
 
 OptionalFigure NixlbenchReader::post_share(const Tokens& tokens) const {
@@ -125,6 +156,7 @@ void NixlbenchReader::open(const LinkLine& line) {
   test_.is_latency = true;
   extra_ = contains(line.text, "Aggregate B/W") ? kAggregateColumns : 0;
   test_.command = std::exchange(command_, {});
+  command_goes_on_ = false;
   test_.host = host_of_prompt(test_.command);
   take_way();
   if (extra_ > 0) test_.title = "Network Util (%) is of 50 GB/s a pair, a constant of nixlbench";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "run_binary.h"
 
@@ -73,6 +74,30 @@ TEST(CalcMoe, ConstantsSayWhereTheyWereSeen) {
   EXPECT_EQ(on("8").find("seen on 2 to 8"), std::string::npos);
   EXPECT_NE(on("32").find("seen on 2 to 8"), std::string::npos) << on("32");
   EXPECT_NE(on("8").find("mori"), std::string::npos);
+}
+
+// Backends are priced where they are known to run: an MI300X has no CUDA, an L40S no NVLink, a
+// p5.48xlarge no mlx5 NIC.
+TEST(CalcMoe, BackendsArePricedWhereTheyRun) {
+  const auto priced_on = [](const char* machine) {
+    std::set<std::string> names;
+    const json result = result_of({"calc", "moe", "--hidden", "7168", "--topk", "8", "--nodes", "2",
+                                   "--machine", machine, "--tokens", "128"});
+    for (const char* framework : {"megatron", "vllm"})
+      for (const json& stack : result[framework])
+        if (stack.contains("time_us")) names.insert(stack["name"]);
+    return names;
+  };
+  using Names = std::set<std::string>;
+  const Names anywhere = {"allgather", "alltoall", "allgather_reducescatter"};
+  EXPECT_EQ(priced_on("oci-mi300x"), anywhere);
+  EXPECT_EQ(priced_on("8xl40s"), anywhere);
+  Names on_efa = anywhere, on_mlx5 = anywhere;
+  on_efa.merge(Names{"flex", "deepep_v2"});
+  on_mlx5.merge(
+      Names{"flex", "deepep_v2", "deepep_high_throughput", "deepep_low_latency", "nixl_ep"});
+  EXPECT_EQ(priced_on("p5.48xlarge"), on_efa);
+  EXPECT_EQ(priced_on("dgx-h100"), on_mlx5);
 }
 
 // A recording that does not divide over the ranks says so; one without any pick is none.

@@ -156,6 +156,37 @@ TEST(DeepEpJudgement, WhoIsWaitedFor) {
   EXPECT_TRUE(many->result.judgement.findings.at(0).ranks.empty());
 }
 
+core::Finding timed_out(const std::vector<std::pair<int, int>>& waits) {
+  std::string text;
+  for (const auto& [rank, peer] : waits)
+    text += "Warning: DeepEP timeout for dispatch receive, rank " + std::to_string(rank) +
+            ", local_expert_idx 1, src_rank " + std::to_string(peer) + "\n";
+  return judge(text)->result.judgement.findings.at(0);
+}
+
+// Who waits itself did enter: it is no rank that is missing.
+TEST(DeepEpJudgement, RanksThatWaitAreInside) {
+  const core::Finding missing = timed_out({{2, 9}, {3, 9}});
+  EXPECT_EQ(missing.confidence, core::Confidence::kLikely);
+  EXPECT_EQ(missing.summary.find("it did enter"), std::string::npos);
+  const core::Finding inside = timed_out({{2, 9}, {3, 9}, {9, 2}});
+  EXPECT_EQ(inside.ranks, std::vector<int>{9});
+  EXPECT_EQ(inside.confidence, core::Confidence::kPossible);
+  EXPECT_NE(inside.summary.find("it did enter: too late, or its messages do not arrive"),
+            std::string::npos)
+      << inside.summary;
+  EXPECT_EQ(inside.evidence.size(), 3u) << "its own line too";
+  const core::Finding mutual = timed_out({{2, 9}, {9, 2}});
+  EXPECT_EQ(mutual.ranks, (std::vector<int>{2, 9}));
+  EXPECT_EQ(mutual.confidence, core::Confidence::kPossible);
+  EXPECT_NE(mutual.summary.find("ranks 2 and 9 wait for each other"), std::string::npos)
+      << mutual.summary;
+  const core::Finding several = timed_out({{2, 9}, {3, 4}});
+  EXPECT_TRUE(several.ranks.empty());
+  EXPECT_NE(several.summary.find("wait for ranks 4, 9, none of them by most"), std::string::npos)
+      << several.summary;
+}
+
 TEST(DeepEpJudgement, LogicalBandwidthIsExplained) {
   const auto judged = judge(best(58, 116));
   ASSERT_EQ(judged->result.judgement.findings.size(), 1u);
@@ -215,6 +246,34 @@ TEST(DeepEpJudgement, InsideANode) {
   one.nodes = 1;
   const auto slow = judge("[rank 0] Dispatch bandwidth: 43.85 GB/s, avg_t=173.00 us\n", one);
   EXPECT_TRUE(slow->result.judgement.has("moe.low-latency-slow"));
+}
+
+DeepEpFacts facts_on(const char* name) {
+  const auto machine = catalog::Catalog::builtin().machine(name);
+  EXPECT_TRUE(machine) << name;
+  return machine ? deepep_facts_of(**machine) : DeepEpFacts();
+}
+
+// The figure of NVLink is of Hopper GPUs: an L40S has no NVLink, of an A100 none is published.
+TEST(DeepEpJudgement, NvlinkIsThatOfTheMachine) {
+  const std::string slow =
+      "[tuning] Best dispatch (FP8): SMs 24, NVL chunk 20: 15.30 GB/s (NVL), t: 770 us\n";
+  for (const char* without : {"8xl40s", "dgx-a100", "oci-mi300x"}) {
+    DeepEpFacts facts = facts_on(without);
+    EXPECT_EQ(facts.nvlink.value.in_GBps(), 0) << without;
+    const auto judged = judge(slow, facts);
+    EXPECT_TRUE(judged->result.judgement.findings.empty()) << without;
+    EXPECT_FALSE(judged->result.rates[0].is_judged) << without;
+    facts.nodes = 1;
+    EXPECT_TRUE(judge("[rank 0] Dispatch bandwidth: 21.00 GB/s, avg_t=350.00 us\n", facts)
+                    ->result.judgement.findings.empty())
+        << without;
+  }
+  const auto named = judge(slow, facts_on("dgx-h100"))->result.judgement.findings;
+  ASSERT_EQ(named.size(), 1u);
+  EXPECT_EQ(named[0].confidence, core::Confidence::kLikely);
+  const auto unnamed = judge(slow)->result.judgement.findings;
+  EXPECT_EQ(unnamed.at(0).confidence, core::Confidence::kPossible) << "it may have no NVLink";
 }
 
 // A damaged source leaves nobody who was waited for, but both lines name the rank that waited.

@@ -145,6 +145,48 @@ TEST(NixlbenchRows, WhatOnlyTcpGivesIsSaid) {
   EXPECT_TRUE(judged_nixlbench(nixlbench("", small)).findings.empty());
   const std::string disk = "Backend (--backend=[UCX,GDS,POSIX])           : POSIX\n";
   EXPECT_TRUE(judged_nixlbench(nixlbench(disk, slow)).findings.empty());
+  EXPECT_EQ(found.findings[0].confidence, core::Confidence::kPossible) << "it may be a disk";
+}
+
+// What the command says counts as much as what the configuration says.
+TEST(NixlbenchRows, DisksOfTheCommandHaveOtherRates) {
+  const std::string slow = "67108864 1 1.15 58355 20 25 1.5 2 58350 58400\n";
+  for (const std::string command :
+       {"$ nixlbench --backend POSIX --op_type READ\n", "+ nixlbench --backend=OBJ\n",
+        "nixlbench --op_type READ \\\n   --backend 'GDS' \\\n  --initiator_seg_type VRAM\n",
+        "root@a:/# nixlbench --backend=GDS_MT --backend_x=UCX\n"})
+    EXPECT_TRUE(judged_nixlbench(nixlbench(command, slow)).findings.empty()) << command;
+  for (const auto& [command, word] :
+       {std::pair{"$ nixlbench --backend UCX\n", "UCX_PROTO_INFO"},
+        std::pair{"$ nixlbench --op_type READ\n", "UCX_PROTO_INFO"},
+        std::pair{"$ nixlbench \\\n --backend=LIBFABRIC\n", "FI_LOG_LEVEL"},
+        std::pair{"$ nixlbench --backend Mooncake\n", "MC_FORCE_TCP"}}) {
+    const auto found = judged_nixlbench(nixlbench(command, slow));
+    ASSERT_EQ(found.findings.size(), 1u) << command;
+    EXPECT_EQ(found.findings[0].confidence, core::Confidence::kLikely);
+    EXPECT_NE(found.findings[0].next.front().find(word), std::string::npos) << command;
+  }
+}
+
+// The documentation's sample cut in two: small blocks here, large ones there. And a disk beside a
+// network. Only equal blocks of one backend say something about the way.
+TEST(NixlbenchRows, TablesWithoutACommonBlockAreNotCompared) {
+  const std::string small =
+      "4096 1 0.630154 6.5 20 25 1.2 2 5.3 6\n65536 1 6.1 10.7 20 25 1.2 2 9.5 10\n";
+  const std::string large = "67108864 1 48.601437 1380.8 20 25 1.5 2.1 1379.3 1448.3\n";
+  const std::string host = "$ nixlbench --backend UCX --op_type WRITE\n";
+  const std::string gpu = "$ nixlbench --backend UCX --initiator_seg_type VRAM --op_type READ\n";
+  EXPECT_TRUE(judged_nixlbench(nixlbench(host, small) + nixlbench(gpu, large)).findings.empty());
+  EXPECT_TRUE(judged_nixlbench(nixlbench("", small) + nixlbench("", large)).findings.empty());
+  const std::string disk = "$ nixlbench --backend POSIX --op_type READ\n";
+  const std::string slow = "67108864 1 1.15 58355 20 25 1.5 2 58350 58400\n";
+  EXPECT_TRUE(judged_nixlbench(nixlbench(gpu, large) + nixlbench(disk, slow)).findings.empty());
+  const std::string middle = "67108864 1 4.15 16170 20 25 1.5 2 16160 16200\n";
+  const auto found = judged_nixlbench(nixlbench(gpu, middle) + nixlbench(host, small + large));
+  ASSERT_TRUE(found.has("curve.transfer-way-slow")) << "64 MiB stand in both";
+  EXPECT_NE(found.findings.back().summary.find("blocks of 64 MiB: GPU memory, read"),
+            std::string::npos)
+      << found.findings.back().summary;
 }
 
 TEST_F(LinkTruth, HealthyFilesAreQuiet) {

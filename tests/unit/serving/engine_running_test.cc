@@ -355,20 +355,6 @@ TEST(EngineRunning, AListBelongsToTheStartOfItsFile) {
   EXPECT_EQ(found[0].confidence, core::Confidence::kPossible) << found[0].summary;
 }
 
-// kv-transfer.md 4.2: a UCX_TLS without rc, dc or ib is TCP. Advice that somebody quotes is none.
-TEST(EngineRunning, WhatUcxIsToldNotToUse) {
-  for (const char* tcp : {"UCX_NET_DEVICES=eth0 UCX_TLS=tcp,cuda_copy\n", "export UCX_TLS=tcp\n",
-                          "INFO env: UCX_TLS='tcp,self,sm'\n"})
-    EXPECT_EQ(ids_of(tcp), std::vector<std::string>{"log.kv-without-rdma"}) << tcp;
-  for (const char* fine :
-       {"UCX_TLS=rc,tcp,cuda_copy\n", "UCX_TLS=all\n", "UCX_TLS=^tcp\n", "UCX_TLS=rc_x,cuda_ipc\n",
-        "UCX_TLS=\n", "UCX_TLS=dc_mlx5,tcp\n", "do not set UCX_TLS=tcp here\n", "# UCX_TLS=tcp\n"})
-    EXPECT_TRUE(ids_of(fine).empty()) << fine;
-  EXPECT_EQ(ids_of("[1700.1] ucp_context.c:2000 UCX DIAG cuda-ipc get zcopy disabled as no nvlinks "
-                   "detected\n"),
-            std::vector<std::string>{"log.kv-without-rdma"});
-}
-
 // kv-transfer.md 7, check 10: the side channel is localhost unless it is set.
 TEST(EngineRunning, AHandshakeWithThisHost) {
   EXPECT_EQ(ids_of("NIXL handshake failed with 127.0.0.1:5600\n"),
@@ -388,7 +374,7 @@ TEST(EngineRunning, AllGatherOfManyExperts) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].id, "log.experts-all-gather");
   EXPECT_NE(found[0].summary.find("64 ranks"), std::string::npos) << found[0].summary;
-  EXPECT_NE(found[0].summary.find("7.9 times"), std::string::npos) << found[0].summary;
+  EXPECT_NE(found[0].summary.find("(8 with top-8)"), std::string::npos) << found[0].summary;
   EXPECT_TRUE(ids_of(engine(1, 8, "True") + manager).empty());
   EXPECT_TRUE(ids_of(engine(1, 64, "False") + manager).empty());
   EXPECT_TRUE(ids_of(engine(1, 64, "True") + "INFO Using DeepEPLLAll2AllManager all2all manager.\n")
