@@ -217,7 +217,12 @@ TEST(DeepEpJudgement, ElasticIsJudgedWhereEveryReadingIsLow) {
   EXPECT_TRUE(open->result.judgement.has("moe.nodes-unknown"));
   const auto low = judge(elastic("16", "20", "40"));
   ASSERT_EQ(low->result.judgement.findings.size(), 1u);
-  EXPECT_EQ(low->result.judgement.findings[0].confidence, core::Confidence::kLikely);
+  EXPECT_EQ(low->result.judgement.findings[0].confidence, core::Confidence::kPossible)
+      << "nobody named the NIC";
+  DeepEpFacts named = kNdr;
+  named.nic.basis = core::Basis::kCatalog;
+  EXPECT_EQ(judge(elastic("16", "20", "40"), named)->result.judgement.findings.at(0).confidence,
+            core::Confidence::kLikely);
   for (const std::string& step : low->result.judgement.findings[0].next)
     EXPECT_EQ(step.find("NVSHMEM"), std::string::npos) << step;
   DeepEpFacts two = kNdr;
