@@ -277,7 +277,7 @@ Document document_of(const Shell& shell, const Inputs& inputs, const Judged& jud
   return document;
 }
 
-// Only the page draws NCCL's model as a line; many curves would make it slow to write and to read.
+// NCCL's model as a line; many curves would make it slow to write and to read.
 core::Json pictures_of(const Judged& judged) {
   constexpr std::size_t kMostPredicted = 64;
   const std::vector<const JudgedCurve*> curves = all_curves(judged);
@@ -288,7 +288,7 @@ core::Json pictures_of(const Judged& judged) {
 }
 
 int finish(const Shell& shell, const Document& document, const Judged& judged) {
-  if (!shell.wants_page()) return shell.finish(document);
+  if (!shell.wants_pictures()) return shell.finish(document);
   return shell.finish(document, pictures_of(judged));
 }
 

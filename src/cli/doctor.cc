@@ -464,7 +464,7 @@ int examine(const Shell& shell, const DoctorRequest& request) {
   core::Document document = doctor_document({*pile, facts, diagnosis, std::move(said.caveats),
                                              std::move(plan), request.why || shell.explain()});
   bundles.name_as_given(document);
-  if (!shell.wants_page()) return shell.finish(document);
+  if (!shell.wants_pictures()) return shell.finish(document);
   core::Json pictures = doctor_pictures(facts, areas.traces, areas.other_traces);
   bundles.name_as_given(pictures);
   return shell.finish(document, pictures);

@@ -69,7 +69,7 @@ int show_hang(const Shell& shell, const HangRequest& request, Result<HangInputs>
   document.body = verdict_blocks(job, judgement);
   if (shell.explain()) document.details = wait_blocks(job);
   add_views(request, job, inputs->lines, judgement, document);
-  return shell.finish(document, shell.wants_page() ? hang_pictures(job) : core::Json::object());
+  return shell.finish(document, shell.wants_pictures() ? hang_pictures(job) : core::Json::object());
 }
 
 // All processes of a crew read, the first one speaks, all end alike.

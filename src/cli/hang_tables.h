@@ -17,8 +17,8 @@ void add_timeline(const torch::Job& job, const diagnose::HangVerdict& verdict,
                   core::Document& document);
 void add_timeout_story(const diagnose::TimeoutStory& story, core::Document& document);
 
-// For the page: {groups: [{name, desc, ranks, standings: [as in result.table]}], missing: [ranks
-// without a dump], waits: [{call, ranks, not_issued, behind, not_known}]}
+// What the page draws: {groups: [{name, desc, ranks, standings: [as in result.table]}], missing:
+// [ranks without a dump], waits: [{call, ranks, not_issued, behind, not_known}]}
 core::Json hang_pictures(const torch::Job& job);
 
 }  // namespace comm_probe::cli

@@ -4,8 +4,11 @@
 #include <algorithm>
 
 #include "cli/subcommands.h"
+#include "core/finding_table.h"
 #include "core/input.h"
+#include "core/language.h"
 #include "report/page.h"
+#include "report/words.h"
 
 namespace comm_probe::cli {
 namespace {
@@ -86,6 +89,42 @@ void add_document(Json document, const std::string& file, Json& documents) {
   documents.push_back(std::move(document));
 }
 
+// In the language of this call, whatever that of the command was.
+void add_words(Json& documents) {
+  if (core::language() == core::Language::kEnglish) return;
+  for (Json& document : documents) {
+    Json& pictures = document["pictures"];
+    if (!pictures.is_object()) pictures = Json::object();
+    pictures["words"] = report::words_of_envelope(document);
+  }
+}
+
+constexpr std::size_t kMostNamed = 8;
+
+// Another version may write what this one does not know, or leave out what a picture needs.
+std::optional<core::Caveat> other_versions(const Json& documents) {
+  std::string named;
+  std::size_t others = 0;
+  for (const Json& document : documents) {
+    const auto version = document.at("comm_probe").get<std::string>();
+    if (version == report::kVersion || ++others > kMostNamed) continue;
+    const auto file = document.find("file");
+    named += fmt::format(
+        "{}{} (comm-probe {})", named.empty() ? "" : ", ",
+        file != document.end() && file->is_string() ? file->get<std::string>() : "a document",
+        version.substr(0, 40));
+  }
+  if (others == 0) return std::nullopt;
+  if (others > kMostNamed) named += fmt::format(" and {} more", others - kMostNamed);
+  return core::make_caveat(
+      "input.other-version", fmt::format("written by another version: {}", named),
+      fmt::format(
+          "this is comm-probe {}: what it does not know stands in \"All figures\" only, and a "
+          "picture whose figures are not there is left out",
+          report::kVersion),
+      false);
+}
+
 std::size_t warnings_in(const Json& document) {
   std::size_t count = 0;
   for (const Json& finding : document.at("findings")) {
@@ -141,6 +180,8 @@ int join(const Shell& shell, const std::vector<std::string>& files) {
   document.body.emplace_back(table_of(documents));
   document.verdict =
       fmt::format("{} document{} on one page", documents.size(), documents.size() == 1 ? "" : "s");
+  add_words(documents);
+  if (auto caveat = other_versions(documents)) document.caveats.push_back(std::move(*caveat));
   const int found = status_of(documents);
   document.result["documents"] = std::move(documents);
   const int status = shell.finish(document);

@@ -66,6 +66,16 @@ int terminal_width() {
   return 100;
 }
 
+// A variable of a script that is empty, as in --html "$PAGE", would else write nothing without a
+// word.
+void add_file(CLI::App& app, const std::string& flags, std::string& target,
+              const std::string& help) {
+  const auto check = [](const std::string& file) -> std::string {
+    return file.empty() ? "the name of the file is empty, expected one as in report.html" : "";
+  };
+  app.add_option(flags, target, help)->type_name("FILE")->check(check)->group("Common options");
+}
+
 template <class T, class Parse>
 CLI::Option* add_parsed(CLI::App& app, const std::string& flags, T& target, const std::string& help,
                         Parse parse, const char* type) {
@@ -116,16 +126,10 @@ void Shell::add_common_flags(CLI::App& app, Output output) {
       ->group(group);
   app.add_flag("--json", json_, "one JSON document on stdout, nothing else there")->group(group);
   if (output == Output::kPage) {
-    app.add_option("-o,--html,--output", html_, "the page to write")
-        ->type_name("FILE")
-        ->group(group);
+    add_file(app, "-o,--html,--output", html_, "the page to write");
   } else {
-    app.add_option("--output", output_, "write the result to FILE instead of stdout")
-        ->type_name("FILE")
-        ->group(group);
-    app.add_option("--html", html_, "also write a page for the browser into FILE")
-        ->type_name("FILE")
-        ->group(group);
+    add_file(app, "--output", output_, "write the result to FILE instead of stdout");
+    add_file(app, "--html", html_, "also write a page for the browser into FILE");
   }
   add_choice(app, "--color", color_, "colours in the text", {"auto", "always", "never"})
       ->group(group);
@@ -184,7 +188,7 @@ int Shell::finish(const core::Document& document, const core::Json& pictures) co
   if (!error)
     error = write_all(output_, [&](const report::Write& write) {
       if (json_)
-        report::write_json(document, write);
+        report::write_json(document, quiet_ ? core::Json::object() : pictures, write);
       else
         write(report::render_text(document, style()));
     });

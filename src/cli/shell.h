@@ -26,13 +26,15 @@ class Shell {
   int perform();
 
   // Prints the document as asked for, and writes the page of --html; returns its exit status.
-  // `pictures`: what only the page shows (see report/page.h); made where wants_page().
+  // `pictures`: what only pictures show (see report/page.h); made where wants_pictures().
   int finish(const core::Document& document,
              const core::Json& pictures = core::Json::object()) const;
   // One line on stderr; returns the exit status of the error.
   int fail(const core::Error& error) const;
 
   bool wants_page() const { return !html_.empty(); }
+  // JSON has them as well, so that `report` makes the same page of it; not with -q.
+  bool wants_pictures() const { return wants_page() || (json_ && !quiet_); }
 
   bool json() const { return json_; }
   bool explain() const { return details_; }  // -v and --explain are one

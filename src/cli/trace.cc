@@ -81,7 +81,7 @@ Told tell(TraceReport& report, const AcrossRequest& across) {
   return told;
 }
 
-// Only the page shows the time line: it is some megabytes for a large job.
+// The time line is some megabytes for a large job.
 core::Json pictures_of(const TraceReport& report, const Told& told) {
   return {
       {"timeline", timeline_picture(timeline_of(report.inputs.traces, told.clocks, told.killers))}};
@@ -118,7 +118,7 @@ int show_trace(const Shell& shell, TraceRequest& request) {
       return shell.fail(written.error());
   Told told = tell(report, across);
   add_inputs(request.reference, told.document);
-  if (!shell.wants_page()) return shell.finish(told.document);
+  if (!shell.wants_pictures()) return shell.finish(told.document);
   return shell.finish(told.document, pictures_of(report, told));
 }
 

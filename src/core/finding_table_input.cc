@@ -13,6 +13,10 @@ constexpr std::array kCaveats = {
         "input.truncated", "a file ends in the middle of a record or of its compressed data",
         "copy the file again after the writer has finished; what stands before the cut was read"},
     CaveatEntry{
+        "input.other-version",
+        "a document was written by another version of comm-probe than the one that shows it",
+        "make the page with the version that wrote it, or run the command again"},
+    CaveatEntry{
         "input.line-endings",
         "a text has carriage returns (CRLF): it went through an editor, a terminal or a chat",
         "attach the original file; the rows were read, but lines may have been lost on the way"},

@@ -18,6 +18,15 @@ std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+// Behind all else, and on one line whatever the indent: lists of many short numbers.
+std::string with_pictures(std::string envelope, const EnvelopeStyle& style) {
+  if (style.pictures == nullptr || style.pictures->empty()) return envelope;
+  const std::string_view end = style.indent < 0 ? "}" : "\n}";
+  envelope.resize(envelope.size() - end.size());
+  envelope += style.indent < 0 ? ",\"pictures\":" : ",\n  \"pictures\": ";
+  return envelope + text_of(*style.pictures, -1) + std::string(end);
+}
+
 std::string envelope_text(const core::Document& document, Json result, const EnvelopeStyle& style) {
   Json inputs = Json::array();
   for (const core::InputRecord& input : document.inputs) {
@@ -33,8 +42,7 @@ std::string envelope_text(const core::Document& document, Json result, const Env
                    {"inputs", std::move(inputs)},     {"result", std::move(result)},
                    {"findings", std::move(findings)}, {"caveats", std::move(caveats)}};
   if (!document.verdict.empty()) envelope["verdict"] = document.verdict;
-  if (style.pictures != nullptr) envelope["pictures"] = *style.pictures;
-  return text_of(envelope, style.indent) + "\n";
+  return with_pictures(text_of(envelope, style.indent), style) + "\n";
 }
 
 void write_items(const core::LongList& list, const Write& write) {
@@ -73,6 +81,10 @@ void write_envelope(const core::Document& document, const EnvelopeStyle& style,
 
 void write_json(const core::Document& document, const Write& write) {
   write_envelope(document, {}, write);
+}
+
+void write_json(const core::Document& document, const Json& pictures, const Write& write) {
+  write_envelope(document, {.pictures = &pictures}, write);
 }
 
 std::string render_json(const core::Document& document) {

@@ -1,6 +1,7 @@
 // The page for the browser: one self-contained file. What it looks like and does stands in web/
 // (TypeScript, built to web/prebuilt/page.html and embedded); here the document goes into it, as
-// the JSON of --json and one key more: "pictures", what is too large or too detailed for --json.
+// the JSON of --json. Its key "pictures" has what only pictures show; it stands in --json too, so
+// that `report` draws the same out of it.
 //
 // Nothing that a document says can end the element around it, begin another one or run:
 //   script_safe("</script>") == "\\u003c/script\\u003e"

@@ -28,6 +28,8 @@ std::string render_json(const core::Document& document);
 // The same piece by piece, in order; the items of a long list are each on one line.
 using Write = std::function<void(std::string_view)>;
 void write_json(const core::Document& document, const Write& write);
+// With what only a page draws (page.h) as one key more, "pictures": `report` draws it from there.
+void write_json(const core::Document& document, const core::Json& pictures, const Write& write);
 // One block, for tests and for commands that print nothing else.
 std::string render_block(const core::Block& block, const TextStyle& style);
 

@@ -25,5 +25,8 @@ std::span<const std::string_view> report_words();
 std::span<const std::string_view> page_words();
 // All that the page needs to speak the language of --lang: pictures.words of its document.
 core::Json words_of_page(const core::Document& document);
+// The same of a document that was written before, as `report` reads it: its verdict and texts. The
+// labels are those of the page that it stands on.
+core::Json words_of_envelope(const core::Json& envelope);
 
 }  // namespace comm_probe::report

@@ -63,6 +63,7 @@ TEST(CommandLine, RefusesInOurGrammar) {
   expect_refused({"explain", "a", "b"}, "unexpected argument 'b'");
   expect_refused({"explain", "--color", "pink"}, "expected auto|always|never");
   expect_refused({"explain", "--output"}, "--output has no value, expected FILE");
+  expect_refused({"explain", "busbw", "--html", ""}, "--html: the name of the file is empty");
   expect_refused({"explain", "--output", "a", "--output", "b"}, "given 2 times, expected once");
   expect_refused({"--nonsense", "explain"}, "unknown option '--nonsense'");
   expect_refused({"foo"}, "unknown subcommand 'foo'; known: ");

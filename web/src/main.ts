@@ -45,8 +45,9 @@ function overview(documents: Fields[]): Child {
   return h("ol", { class: "overview" }, documents.map(row));
 }
 
-function joined(documents: Fields[]): Child {
+function joined(envelope: Fields, documents: Fields[]): Child {
   return [h("section", {}, h("h2", {}, `${count(documents.length, "result")} on one page`), overview(documents)),
+          guarded("the notes", () => notes(envelope)),
           guarded("the curves", () => curvesTogether(documents)),
           documents.map((document, index) =>
             h("article", { id: `d${index}` },
@@ -60,7 +61,7 @@ function page(document: Fields): Child {
   return [
     h("header", {}, h("h1", {}, isJoined ? "comm-probe" : nameOf(document)),
       h("span", { class: "soft" }, text(document, "comm_probe")), themeButton()),
-    h("main", {}, isJoined ? joined(documents) : h("article", {}, show(document))),
+    h("main", {}, isJoined ? joined(document, documents) : h("article", {}, show(document))),
     h("footer", {}, t("Numbers say where they come from: measured, read, computed, catalog or assumed. GB is 10^9 bytes, GiB is 2^30. This file holds everything; nothing is loaded.")),
   ];
 }

@@ -1,5 +1,5 @@
-// --html of the commands and `report`, from real inputs: a page holds what --json prints, several
-// of them are joined, and what is no document of ours is refused with one line.
+// --html of the commands and `report`, from real inputs: a page holds what --json prints, pictures
+// too, several of them are joined, and what is no document of ours is refused with one line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,9 +57,8 @@ TEST_P(PageOf, HoldsTheDocument) {
   words.insert(words.end(), {"--json", "--html", page.string()});
   const BinaryRun run = run_binary(words);
   EXPECT_LT(run.status, 2) << run;
-  json inside = document_in(page);
+  const json inside = document_in(page);
   ASSERT_FALSE(inside.is_discarded());
-  inside.erase("pictures");
   EXPECT_EQ(inside, json::parse(run.out));
 }
 
@@ -138,6 +137,11 @@ TEST(Pictures, DoctorHasThoseOfItsPile) {
   const json traced = pictures_of({"doctor", example("comm-40-percent")});
   EXPECT_EQ(keys(traced), (std::set<std::string>{"curves", "timeline"}));
   EXPECT_EQ(traced.at("timeline").at("rows").size(), 4U);
+}
+
+TEST(Pictures, AreNotInQuietJson) {
+  const BinaryRun run = run_binary({"hang", input("h200x2/hang/dead"), "--json", "-q"});
+  EXPECT_FALSE(json::parse(run.out).contains("pictures"));
 }
 
 TEST(Html, RefusesWhatCannotBeWritten) {

@@ -29,5 +29,29 @@ TEST(RenderJson, ALongListIsTheListItself) {
   }
 }
 
+// Whatever the document: one key more, the last one, on one line.
+TEST(RenderJson, PicturesStandBehindAllElse) {
+  const Json pictures = {{"groups", {{{"name", "0"}, {"ranks", {0, 1, 2}}}}}};
+  core::Document streamed = document_with({{"a", 1}});
+  streamed.long_list = core::LongList{"curves", 3, [](std::size_t i) { return Json{{"i", i}}; }};
+  for (const core::Document& document :
+       {document_with({{"a", 1}}), document_with(Json::object()), streamed}) {
+    std::string text;
+    write_json(document, pictures, [&](std::string_view part) { text += part; });
+    Json parsed = Json::parse(text, nullptr, false);
+    ASSERT_FALSE(parsed.is_discarded()) << text;
+    EXPECT_EQ(parsed.at("pictures"), pictures);
+    EXPECT_NE(text.find("\n  \"pictures\": " + pictures.dump() + "\n}\n"), text.npos) << text;
+    parsed.erase("pictures");
+    EXPECT_EQ(nlohmann::json(parsed), nlohmann::json::parse(render_json(document)));
+  }
+}
+
+TEST(RenderJson, NoPicturesAreNoKey) {
+  std::string text;
+  write_json(document_with({}), Json::object(), [&](std::string_view part) { text += part; });
+  EXPECT_EQ(text, render_json(document_with({})));
+}
+
 }  // namespace
 }  // namespace comm_probe::report
