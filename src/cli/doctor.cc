@@ -40,6 +40,7 @@
 #include "diagnose/kv.h"
 #include "diagnose/log.h"
 #include "diagnose/topo.h"
+#include "diagnose/topo_interface_rules.h"
 #include "diagnose/wrong_numbers.h"
 #include "diagnose/xid.h"
 
@@ -155,7 +156,7 @@ std::vector<core::Finding> judge_machines(const std::vector<diagnose::JobMachine
         add_machine(std::move(finding), machine.name, *same);
     }
   }
-  std::vector<core::Finding> findings;
+  std::vector<core::Finding> findings = diagnose::mtus_alike_across(machines);
   for (OfMachines& each : all) {
     if (machines.size() > 1)
       each.finding.summary = names_text(each.names) + ": " + each.finding.summary;

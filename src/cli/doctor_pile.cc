@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/doctor_kind.h"
+#include "cli/doctor_marks.h"
 #include "cli/hang_share.h"
 #include "cli/net_source.h"
 #include "cli/pile_settings.h"
@@ -18,7 +19,6 @@
 #include "core/input.h"
 #include "core/parallel.h"
 #include "core/repeats.h"
-#include "core/word_scan.h"
 #include "curve/node_matrix.h"
 #include "diagnose/job_runs.h"
 #include "nccl/readers/debug_log_reader.h"
@@ -81,58 +81,8 @@ bool is_short(const std::string& path) {
   return error || size <= kLargestListing;
 }
 
-// The readers of tables and of commands' outputs look at every line in many ways. A long log is
-// given to them only where a word stands in it without which they find nothing; a short text is
-// simply tried.
+// A short text is simply tried.
 constexpr std::uint64_t kTried = std::uint64_t{16} << 10;
-
-const core::WordScan& words_of_outputs() {
-  static const core::WordScan scan({"ACSCtl",
-                                    "LnkCap",
-                                    "LnkSta",
-                                    " bridge: ",
-                                    "controller: ",
-                                    "controller [",
-                                    "-[0000:",
-                                    "-+-[",
-                                    "GPU0",
-                                    "GPU 0:",
-                                    "Link 0:",
-                                    "node distances",
-                                    "CA '",
-                                    "Infiniband dev",
-                                    "hca_id:",
-                                    "physical_state",
-                                    "NIC stat",
-                                    "INDEX",
-                                    "PFC configuration",
-                                    "Used by"});
-  return scan;
-}
-
-// The types stand in every row of nccl-tests, with a header or without.
-const core::WordScan& words_of_benchmarks() {
-  static const core::WordScan scan(
-      {"algbw",       "busbw",   " float ",       " half ",      " double ",     " bfloat16 ",
-       " int8 ",      " uint8 ", " int32 ",       " uint32 ",    " int64 ",      " uint64 ",
-       " fp8_",       "nThread", "BW average",    "BW peak",     "t_avg",        "t_typical",
-       "nvbandwidth", "emcpy",   "P2P=",          "P2P Conn",    "Peer-to-Peer", "Bandwidth",
-       "OSU ",        "#sent",   "gpus_per_node", "B/W (GB/Sec)"});
-  return scan;
-}
-
-const core::WordScan& words_of_deepep() {
-  static const core::WordScan scan(
-      {serving::deepep_marks().begin(), serving::deepep_marks().end()});
-  return scan;
-}
-
-// Of the beginning of a file; a longer look is taken only where one of these stands.
-bool looks_like_counters(std::string_view head) {
-  static const core::WordScan scan(
-      {"NIC statistics:", "ethtool -S ", "ounters: Lid", "/ports/", "_requests ", "_requests\""});
-  return scan.finds(head) && topology::looks_like_net_counters(head);
-}
 
 bool may_hold(const std::string& path, const core::WordScan& words) {
   std::error_code error;

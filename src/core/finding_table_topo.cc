@@ -188,6 +188,23 @@ constexpr std::array kFindings = {
                  "subnet manager reaches an InfiniBand port.",
                  "`ibstat` shows the physical state: Polling is no cable or peer, Disabled is "
                  "switched off. For INIT start or reach the subnet manager."},
+    FindingEntry{"topo.interface-dark", Severity::kWarning, Layer::kHardware,
+                 "A network interface is set up and has no carrier.",
+                 "A cable or a transceiver that is missing or broken, a port of the switch that is "
+                 "off, another speed or FEC at the other end.",
+                 "`ethtool IFACE` and `ethtool -m IFACE` show link and optics; compare the port of "
+                 "the switch. An interface that nobody set up is not judged."},
+    FindingEntry{"topo.mtu-differs", Severity::kWarning, Layer::kRdma,
+                 "An interface has a smaller MTU than those it should be like.",
+                 "Set by hand on the others and not here, or lost at a reboot or a new card.",
+                 "Set it as on the others, after the port of the switch: `ip link set dev IFACE "
+                 "mtu 9000`, and in the configuration of the network, so that it stays. Both ends "
+                 "of an RDMA connection use the smaller one."},
+    FindingEntry{"topo.bond-short", Severity::kWarning, Layer::kHardware,
+                 "A bond runs on a part of its links.",
+                 "One of its ports has no carrier: cable, transceiver, switch port.",
+                 "`cat /proc/net/bonding/BOND` shows its ports and the mode; in all modes but "
+                 "active-backup its rate is that of the links that are left."},
     FindingEntry{
         "topo.roce-unprotected", Severity::kInfo, Layer::kRdma,
         "Nothing on this host shows PFC or ECN on an active RoCE port.",

@@ -101,6 +101,7 @@ void Masker::know_domain(std::string_view name) {
 void Masker::know_user(std::string_view name) { know(name, 'u'); }
 
 void Masker::learn(std::string_view text) {
+  HostsFile hosts_file;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -108,6 +109,7 @@ void Masker::learn(std::string_view text) {
     for (const std::string& host : hosts_in_heads(line)) know_host(host);
     for (const std::string& host : hosts_in_commands(line)) know_host(host);
     for (const std::string& host : hosts_in_places(line)) know_host(host);
+    for (const std::string& host : hosts_file.names_in(line)) know_host(host);
     for (const std::string& user : users_in_line(line)) know_user(user);
     for (const std::string& domain : domains_in_line(line)) know_domain(domain);
     learn_domains_of_hosts(line.substr(0, 4096));

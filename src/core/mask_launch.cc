@@ -136,9 +136,8 @@ bool is_address(std::string_view word) {
   return is_v4 || is_v6;
 }
 
-// A line of /etc/hosts: "10.0.0.4 foo foo.acme.example", "10.0.0.5 node5". Words of letters alone
-// may be the state of an address, unless one of them is the beginning of a full name.
-void add_hosts_file(std::string_view line, Names& hosts) {
+// The words of a line that begins with an address, without comment; none of another line.
+Names words_behind_address(std::string_view line) {
   line = line.substr(0, line.find('#'));
   Names words;
   for (std::size_t at = line.find_first_not_of(" \t\r"); at < line.size();) {
@@ -147,8 +146,19 @@ void add_hosts_file(std::string_view line, Names& hosts) {
     at = std::min(line.find_first_not_of(" \t\r", end), line.size());
   }
   constexpr std::size_t kMostNames = 8;
-  if (words.size() < 2 || words.size() > kMostNames || !is_address(words[0])) return;
+  if (words.size() < 2 || words.size() > kMostNames || !is_address(words[0])) return {};
   words.erase(words.begin());
+  std::erase_if(words, [](const std::string& name) {
+    return name.starts_with("localhost") || name.starts_with("ip6-");
+  });
+  return words;
+}
+
+// A line of /etc/hosts: "10.0.0.4 foo foo.acme.example", "10.0.0.5 node5". Words of letters alone
+// may be the state of an address, unless one of them is the beginning of a full name.
+void add_hosts_file(std::string_view line, Names& hosts) {
+  const Names words = words_behind_address(line);
+  if (words.empty()) return;
   const auto is_full = [&](const std::string& name) { return is_domain(name); };
   const auto is_short_of_one = [&](const std::string& name) {
     return std::any_of(words.begin(), words.end(), [&](const std::string& full) {
@@ -163,6 +173,24 @@ void add_hosts_file(std::string_view line, Names& hosts) {
 }
 
 }  // namespace
+
+// Every /etc/hosts has the line of localhost, with which it begins; up to a line of another kind
+// each word behind an address is a name, whatever its letters.
+std::vector<std::string> HostsFile::names_in(std::string_view line) {
+  line = line.substr(0, 4096);
+  const std::size_t first = line.find_first_not_of(" \t\r");
+  if (first == line.npos || line[first] == '#') return {};
+  std::vector<std::string> words = words_behind_address(line);
+  const bool is_local =
+      (line.starts_with("127.") || line.starts_with("::1")) && line.find("localhost") != line.npos;
+  is_inside_ = is_local || (is_inside_ && !words.empty());
+  if (!is_inside_) return {};
+  std::erase_if(words, [](const std::string& name) {
+    return !std::all_of(name.begin(), name.end(), is_host_char) ||
+           is_everyday(name.substr(0, name.find('.')));
+  });
+  return words;
+}
 
 std::vector<std::string> hosts_in_commands(std::string_view line) {
   Names hosts;

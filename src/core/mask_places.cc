@@ -56,6 +56,45 @@ void add_switch_description(std::string_view line, Names& hosts) {
   }
 }
 
+// A name in quotes or behind a GUID, as iblinkinfo, ibnetdiscover, ibswitches and ibqueryerrors
+// have those of switches: `==> 3 17[  ] "rack42-tor1" ( )`, `# "rack42-tor1" lid 3`, `Errors for
+// 0x98.. "rack42-tor1"`, `Switch: 0x98039b0300a1b2c3 rack42-tor1:`. Descriptions of several words
+// are of the vendor.
+void add_fabric_names(std::string_view line, Names& hosts) {
+  constexpr std::array<std::string_view, 3> kBehind = {" (", " enhanced port", " lid "};
+  for (std::size_t quote = line.find('"'); quote != line.npos; quote = line.find('"', quote + 1)) {
+    const std::string_view name = host_at(line, quote + 1);
+    const std::string_view rest = line.substr(quote + 1 + name.size());
+    if (name.empty() || !rest.starts_with("\"")) continue;
+    const std::string_view before = line.substr(0, quote);
+    const bool is_port = before.ends_with("] ");
+    const bool is_comment = before.ends_with("# ") || before.find(" ports ") != before.npos;
+    const bool is_followed =
+        std::any_of(kBehind.begin(), kBehind.end(),
+                    [&](std::string_view word) { return rest.substr(1).starts_with(word); });
+    const bool is_error = before.find("Errors for ") != before.npos;
+    if (((is_port || is_comment) && is_followed) || is_error) add(name, false, hosts);
+  }
+  for (const std::string_view words : {"Switch: 0x", "CA: 0x", "Switch 0x"})
+    if (const std::size_t at = line.find(words); at != line.npos) {
+      const std::size_t blank = line.find(' ', at + words.size());
+      if (blank == line.npos) continue;
+      const std::string_view name = host_at(line, blank + 1);
+      if (line.substr(blank + 1 + name.size()) == ":") add(name, false, hosts);
+    }
+}
+
+// "Interface: swp12 remote rack42-tor1": the neighbour of a port, with a dash and a digit.
+void add_neighbour(std::string_view line, Names& hosts) {
+  const std::size_t at = line.find(" remote ");
+  const std::string_view before = line.substr(0, at);
+  if (at == line.npos ||
+      (before.find("nterface") == before.npos && before.find("port") == before.npos))
+    return;
+  const std::string_view name = host_at(line, at + 8);
+  if (name.find('-') != name.npos && at + 8 + name.size() == line.size()) add(name, true, hosts);
+}
+
 // "nas-3:/export/projects /projects nfs rw", "filer01.site.example:/vol on /home type nfs4": the
 // server of a mount, in /proc/mounts, fstab, `mount` and `df`.
 void add_mount(std::string_view line, Names& hosts) {
@@ -97,6 +136,58 @@ void add_named(std::string_view line, Names& hosts) {
       add(host_at(line, at + words.size()), true, hosts);
 }
 
+bool is_pod_char(char c) { return c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); }
+
+// "pod/llama-train-worker-3" of kubectl; no part of a path.
+void add_pod_reference(std::string_view line, Names& hosts) {
+  for (const std::string_view kind : {"pod/", "pods/"})
+    for (std::size_t at = line.find(kind); at != line.npos; at = line.find(kind, at + 1)) {
+      const bool begins = at == 0 || std::string_view(" \t\"'(=").find(line[at - 1]) != line.npos;
+      std::size_t end = at + kind.size();
+      while (end < line.size() && is_pod_char(line[end])) ++end;
+      const std::string_view name = line.substr(at + kind.size(), end - at - kind.size());
+      const bool goes_on = end < line.size() && (is_host_char(line[end]) || line[end] == '/');
+      if (begins && !goes_on && name.find('-') != name.npos) add(name, false, hosts);
+    }
+}
+
+std::vector<std::string_view> words_in(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = std::min(line.find_first_not_of(" \t", end), line.size());
+  }
+  return words;
+}
+
+// "1/1"
+bool is_ready_count(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  return slash != word.npos && slash > 0 && slash + 1 < word.size() &&
+         std::all_of(word.begin(), word.end(),
+                     [](unsigned char c) { return c == '/' || std::isdigit(c) != 0; });
+}
+
+// "llama-train-worker-3   1/1   Running   0   5h12m   10.0.0.7   cherimoya": a row of `kubectl get
+// pods`, with -o wide the node behind the address; with -A the namespace first.
+void add_pod_row(std::string_view line, Names& hosts) {
+  constexpr std::array<std::string_view, 9> kStates = {
+      "Running", "Pending",          "Completed",        "Error", "Terminating", "Succeeded",
+      "Evicted", "CrashLoopBackOff", "ContainerCreating"};
+  const std::vector<std::string_view> words = words_in(line);
+  for (std::size_t i = 1; i + 1 < words.size() && i <= 2; ++i) {
+    if (!is_ready_count(words[i])) continue;
+    if (std::find(kStates.begin(), kStates.end(), words[i + 1]) == kStates.end()) return;
+    const bool is_name = std::all_of(words[i - 1].begin(), words[i - 1].end(), is_pod_char);
+    if (is_name && words[i - 1].find('-') != words[i - 1].npos) add(words[i - 1], false, hosts);
+    for (std::size_t j = i + 2; j + 1 < words.size(); ++j)
+      if (std::count(words[j].begin(), words[j].end(), '.') == 3 && words[j + 1] != "<none>")
+        return add(host_at(words[j + 1], 0), false, hosts);
+    return;
+  }
+}
+
 bool is_node_number(std::string_view word) {
   return word.size() > 4 && word.starts_with("node") &&
          word.find_first_not_of("0123456789", 4) == word.npos;
@@ -113,6 +204,10 @@ std::vector<std::string> hosts_in_places(std::string_view line) {
       line.find(" irdma") != line.npos)
     add_node_description(line, hosts);
   add_switch_description(line, hosts);
+  if (line.find("\"") != line.npos || line.find(": 0x") != line.npos) add_fabric_names(line, hosts);
+  add_neighbour(line, hosts);
+  if (line.find("pod") != line.npos) add_pod_reference(line, hosts);
+  if (line.find('/') != line.npos) add_pod_row(line, hosts);
   if (line.find(":/") != line.npos) add_mount(line, hosts);
   add_named(line, hosts);
   return hosts;

@@ -283,6 +283,12 @@ std::string serial_in_line(std::string_view line) {
     if ((sn == 0 || !is_name_char(upper[sn - 1])) &&
         (sn + 3 < upper.size() && !is_name_char(upper[sn + 3])))
       return serial_at(line, sn + 3);
+  // "[V2] Vendor specific: MT2301Y54321MLNXS0D0F0" of lspci: one word, and no "PCIeGen5 x16"
+  if (const std::size_t own = upper.find("] VENDOR SPECIFIC: "); own != upper.npos) {
+    const std::string_view value = line.substr(own + 19);
+    const bool is_kept = value.starts_with("PCIe") || value.find_first_of(" =:") != value.npos;
+    return is_kept ? std::string() : serial_at(line, own + 18);
+  }
   const std::size_t at = upper.find("SERIAL");
   if (at == std::string::npos) return {};
   // "Serial Number: 1234", "Board Serial 1234"; not "serialized"

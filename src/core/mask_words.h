@@ -27,7 +27,16 @@ std::vector<std::string> hosts_in_heads(std::string_view line);
 // "mpirun -H node07:8,node08:8", "failed to connect to [node07]:29500", "ssh node07", a line of
 // /etc/hosts.
 std::vector<std::string> hosts_in_commands(std::string_view line);
-// Node descriptions of a fabric ("node07 mlx5_0"), servers of mounts, "SysName: leaf-1".
+// The lines of a text in their order: names of /etc/hosts, those of letters alone too.
+class HostsFile {
+ public:
+  std::vector<std::string> names_in(std::string_view line);
+
+ private:
+  bool is_inside_ = false;
+};
+// Node descriptions of a fabric ("node07 mlx5_0"), switches, servers of mounts, "SysName: leaf-1",
+// pods of Kubernetes.
 std::vector<std::string> hosts_in_places(std::string_view line);
 // Is the word a NUMA node of one machine ("NUMA node10 CPU(s):"), whatever hosts are called?
 bool is_numa_node(std::string_view line, std::size_t at, std::size_t length);

@@ -11,6 +11,7 @@
 #include "core/units.h"
 #include "diagnose/curve_facts.h"
 #include "diagnose/job_fit.h"
+#include "diagnose/job_gdr.h"
 #include "diagnose/job_tree.h"
 
 namespace comm_probe::diagnose {
@@ -38,6 +39,7 @@ constexpr std::array kCauses = {
     Cause{"log.gdr-*", 0.05, 0.75, kStagedSource},
     Cause{"job.gdr-unused", 0.05, 0.75, kStagedSource},
     Cause{"topo.gdr-no-module", 0.05, 0.75, kStagedSource},
+    Cause{"topo.nic-without-gdr", 0.05, 0.75, kStagedSource},
     Cause{"job.nvlink-unused", 0.01, 0.5,
           "copies through host memory: 5 to 40 GB/s in public runs, NVLink 100 to 480"},
     Cause{"topo.acs-redirects", 0.02, 0.75,
@@ -50,9 +52,10 @@ constexpr std::array kCauses = {
 };
 // What a job over TCP does not touch.
 bool is_of_rdma(std::string_view id) {
-  constexpr std::array<std::string_view, 8> kRdma = {
-      "topo.port-*", "topo.net-*", "topo.gdr-*",      "topo.nic-wider-than-slot",
-      "log.gdr-*",   "log.nics-*", "job.nics-unused", "topo.acs-redirects"};
+  constexpr std::array<std::string_view, 9> kRdma = {
+      "topo.port-*",         "topo.net-*", "topo.gdr-*",      "topo.nic-wider-than-slot",
+      "log.gdr-*",           "log.nics-*", "job.nics-unused", "topo.acs-redirects",
+      "topo.nic-without-gdr"};
   return std::any_of(kRdma.begin(), kRdma.end(),
                      [&](std::string_view pattern) { return takes(pattern, id); });
 }
@@ -339,11 +342,34 @@ double share_of_ports(const JobFacts& facts, const JobGap& gap, const Finding& f
   return most;
 }
 
+bool is_of_machines(const Finding& finding, const std::vector<const JobMachine*>& machines) {
+  return std::any_of(machines.begin(), machines.end(), [&](const JobMachine* machine) {
+    return std::any_of(
+        finding.evidence.begin(), finding.evidence.end(),
+        [&](const core::Evidence& from) { return from.source == machine->survey.source; });
+  });
+}
+
+// That no NIC can do GPUDirect RDMA is a note by itself. Beside a run between nodes that is slow it
+// is a cause, where neither the log shows connections that have it nor another finding says it.
+void raise_staging(const JobFacts& facts, const JobGap& gap, std::vector<Finding>& findings) {
+  const bool is_said = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return takes("log.gdr-*", finding.id) || finding.id == "job.gdr-unused";
+  });
+  if (is_said || gap.curve->curve->nodes.value_or(1) < 2 || gdr_use(facts.log).direct > 0) return;
+  const auto machines = machines_of_run(*gap.curve->curve, facts);
+  for (Finding& finding : findings)
+    if (finding.id == "topo.nic-without-gdr" && finding.confidence == core::Confidence::kLikely &&
+        is_of_machines(finding, machines))
+      finding.severity = core::Severity::kWarning;
+}
+
 }  // namespace
 
 void explain_gap(const JobFacts& facts, const JobGap& gap, std::vector<Finding>& findings) {
   const bool is_tcp = goes_over_sockets(facts.log);
   const double share = gap.observed / gap.expected;
+  if (!is_tcp) raise_staging(facts, gap, findings);
   std::vector<Finding*> explaining;
   for (Finding& finding : findings) {
     // What is only possible, of a machine that need not be one of the run, accounts for nothing.

@@ -8,8 +8,6 @@
 namespace comm_probe::diagnose {
 namespace {
 
-using Source = topology::PortCounters::Source;
-
 struct OtherName {
   std::string_view counter;  // of mlx5 or sysfs, as the rules call it
   std::string_view name;
@@ -146,7 +144,7 @@ std::vector<std::string_view> shown_names(const topology::PortChange& port,
     if (other.counter != counter) continue;
     const auto found = port.counters.find(std::string(other.name));
     if (found == port.counters.end()) continue;
-    if (other.is_of_rdma && found->second.source == Source::kEthtool) continue;
+    if (other.is_of_rdma && topology::counts_interface(found->second.source)) continue;
     names.push_back(other.name);
   }
   return names;
@@ -154,7 +152,7 @@ std::vector<std::string_view> shown_names(const topology::PortChange& port,
 
 bool is_trouble_of_no_rule(const std::string& counter, const topology::CounterChange& change) {
   // Statistics of the interface are of all its traffic; what the rules need of them they ask for.
-  if (change.source == Source::kEthtool) return false;
+  if (topology::counts_interface(change.source)) return false;
   return !is_known(counter) && !has_one_of(counter, kHarmless) &&
          has_one_of(counter, kTroubleWords);
 }

@@ -19,6 +19,7 @@ NetAnswer no_error_completions(const NetChange& change);
 NetAnswer acks_in_time(const NetChange& change);
 NetAnswer nothing_lost(const NetChange& change);
 NetAnswer nothing_discarded(const NetChange& change);
+NetAnswer interfaces_whole(const NetChange& change);
 NetAnswer pauses_few(const NetChange& change);
 NetAnswer marks_few(const NetChange& change);
 NetAnswer marks_obeyed(const NetChange& change);

@@ -7,6 +7,7 @@
 #include "core/finding_table.h"
 #include "diagnose/topo_fact_rules.h"
 #include "diagnose/topo_gpu_rules.h"
+#include "diagnose/topo_interface_rules.h"
 #include "diagnose/topo_nic_rules.h"
 #include "diagnose/topo_port_rules.h"
 
@@ -16,6 +17,7 @@ namespace {
 struct Rule {
   const char* what;
   RuleAnswer (*apply)(const topology::Survey&);
+  bool is_named_anyway = true;  // also where the source shows nothing of what it asks
 };
 constexpr Rule kRules[] = {
     {"the file shows the GPUs themselves", elements_present},
@@ -36,6 +38,9 @@ constexpr Rule kRules[] = {
     {"switches pass peer traffic (ACS)", switches_pass_peers},
     {"the IOMMU does not translate", iommu_passes},
     {"RDMA ports are active", ports_ready},
+    {"interfaces that are set up have a carrier", interfaces_linked, false},
+    {"interfaces alike have one MTU", mtus_alike, false},
+    {"bonds run on all their links", bonds_whole, false},
     {"RoCE is lossless or backs off (PFC, ECN)", roce_protected},
     {"the GID of RoCE is routable", gid_usable},
     {"memory can be locked for RDMA", memory_lockable},
@@ -63,7 +68,11 @@ void TopoJudgement::add(const std::string& what, const RuleAnswer& answer) {
 
 TopoJudgement judge_topology(const topology::Survey& survey) {
   TopoJudgement judgement;
-  for (const Rule& rule : kRules) judgement.add(rule.what, rule.apply(survey));
+  for (const Rule& rule : kRules) {
+    const RuleAnswer answer = rule.apply(survey);
+    const bool is_asked = !survey.facts.links.empty() && !answer.idle;
+    if (rule.is_named_anyway || is_asked) judgement.add(rule.what, answer);
+  }
   const bool is_judged =
       std::any_of(judgement.rules.begin(), judgement.rules.end(), [](const CheckedRule& rule) {
         return !rule.outcome.starts_with("not known") && !rule.outcome.starts_with("does not");

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "core/finding_table.h"
 #include "diagnose/topo_neighbourhoods.h"
@@ -16,6 +18,7 @@ using topology::Survey;
 namespace {
 
 using Places = std::vector<Neighbourhood>;
+using Kind = topology::SurveyDevice::Kind;
 
 bool have_as_many_gpus(const Places& places) {
   return std::all_of(places.begin(), places.end(), [&](const Neighbourhood& place) {
@@ -39,6 +42,44 @@ const Neighbourhood* place_with_fewer(const Places& places) {
   return is_alone && has_own && least->nics.size() < usual ? &*least : nullptr;
 }
 
+// The nearest CPU of a device by the kind of the path, then by its width (NVLink leads to the CPUs
+// of other GPUs), as an index in the survey; nothing where two are as near.
+std::optional<int> own_cpu(const Survey& survey, int device) {
+  std::optional<int> nearest;
+  const topology::Road* best = nullptr;
+  for (const int cpu : survey.of(Kind::kCpu)) {
+    const topology::Road* road = survey.road(device, cpu);
+    if (road == nullptr) continue;
+    const bool is_alike = best != nullptr && road->type == best->type && road->nccl == best->nccl;
+    const bool is_nearer = best == nullptr || road->type < best->type ||
+                           (road->type == best->type && road->nccl > best->nccl);
+    if (is_alike) nearest = std::nullopt;
+    if (!is_nearer) continue;
+    nearest = cpu;
+    best = road;
+  }
+  return nearest;
+}
+
+// Where GPUs hang on their CPUs (C2C), every NIC of the machine is as near by the kind of its path:
+// there a CPU is a place, and may have no NIC. None where a device's CPU is not known.
+Places places_of_cpus(const Survey& survey) {
+  std::map<int, Neighbourhood> places;
+  for (const int gpu : survey.of(Kind::kGpu)) {
+    const auto cpu = own_cpu(survey, gpu);
+    if (!cpu || survey.road(gpu, *cpu)->type != topology::PathType::kC2c) return {};
+    places[*cpu].gpus.insert(gpu);
+  }
+  for (const int nic : usable_nics(survey)) {
+    const auto cpu = own_cpu(survey, nic);
+    if (!cpu || !places.contains(*cpu)) return {};
+    places[*cpu].nics.insert(nic);
+  }
+  Places all;
+  for (auto& [cpu, place] : places) all.push_back(std::move(place));
+  return all;
+}
+
 Finding missing_nic(const Survey& survey, const Neighbourhood& place, const Places& places,
                     std::size_t usual) {
   const std::vector<int> gpus(place.gpus.begin(), place.gpus.end());
@@ -46,11 +87,15 @@ Finding missing_nic(const Survey& survey, const Neighbourhood& place, const Plac
   const bool is_one = places.size() == 2;
   Finding finding = core::make_finding(
       "topo.nic-missing",
-      fmt::format("{} have {} NIC{} beside them ({}), {} {}: one may be gone",
-                  names_of(survey, gpus), nics.size(), nics.size() == 1 ? "" : "s",
-                  names_of(survey, nics),
+      fmt::format("{} {} {} NIC{} beside {}{}, {} {}: one may be gone", names_of(survey, gpus),
+                  gpus.size() == 1 ? "has" : "have",
+                  nics.empty() ? "no" : std::to_string(nics.size()), nics.size() < 2 ? "" : "s",
+                  gpus.size() == 1 ? "it" : "them",
+                  nics.empty() ? "" : " (" + names_of(survey, nics) + ")",
                   is_one ? "the other GPUs" : "each other place of this machine", usual));
-  finding.evidence = {evidence_of(survey, gpus.front(), names_of(survey, nics))};
+  finding.evidence = {evidence_of(
+      survey, gpus.front(),
+      nics.empty() ? "no NIC beside " + names_of(survey, gpus) : names_of(survey, nics))};
   finding.confidence = Confidence::kPossible;
   if (is_one) finding.severity = core::Severity::kInfo;  // two places are no majority
   finding.next = {"lspci -d 15b3: (or of the vendor of the other NICs)",
@@ -61,7 +106,8 @@ Finding missing_nic(const Survey& survey, const Neighbourhood& place, const Plac
 }  // namespace
 
 RuleAnswer nics_complete(const Survey& survey) {
-  const Places places = neighbourhoods_of(nics_near_gpus(survey));
+  Places places = neighbourhoods_of(nics_near_gpus(survey));
+  if (places.size() == 1) places = places_of_cpus(survey);
   if (places.size() < 2) return {.idle = "all NICs and GPUs stand in one place"};
   if (!have_as_many_gpus(places)) return {.idle = "its places have unlike numbers of GPUs"};
   const Neighbourhood* place = place_with_fewer(places);

@@ -7,6 +7,7 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/topo_fact_rules.h"
+#include "diagnose/topo_interface_rules.h"
 #include "diagnose/topo_nic_rules.h"
 
 namespace comm_probe::diagnose {
@@ -89,6 +90,35 @@ bool is_hole(const std::vector<RdmaPortFacts>& ports, const RdmaPortFacts& down)
   return all >= kLeastSet && std::has_single_bit(all) && active * 4 >= all * 3 && rates.size() == 1;
 }
 
+// A source may name a port and its interface only (show_gids): then the interface tells.
+bool is_down(const Survey& survey, const RdmaPortFacts& port) {
+  if (!port.state.empty()) return port.state == "DOWN";
+  const topology::LinkFacts* link = survey.facts.link_of(port);
+  return link != nullptr && !link->has_carrier;
+}
+
+// Somebody set its interface up, as those of the others are that have a carrier.
+bool is_missed_by_its_host(const Survey& survey, const RdmaPortFacts& port) {
+  const topology::LinkFacts* link = survey.facts.link_of(port);
+  if (link == nullptr || link->has_carrier || !is_set_up(*link)) return false;
+  return std::any_of(survey.facts.rdma_ports.begin(), survey.facts.rdma_ports.end(),
+                     [&](const RdmaPortFacts& other) {
+                       const topology::LinkFacts* lit = survey.facts.link_of(other);
+                       return lit != nullptr && lit->has_carrier && is_set_up(*lit) &&
+                              lit->mtu == link->mtu;
+                     });
+}
+
+void add_port_evidence(const Survey& survey, const RdmaPortFacts& port, Finding& finding) {
+  finding.evidence.push_back(port.from);
+  finding.evidence.back().text =
+      fmt::format("{} {} {}", port.name(), port.state, port.physical_state);
+  const topology::LinkFacts* link = survey.facts.link_of(port);
+  if (link == nullptr || link->has_carrier) return;
+  finding.evidence.push_back(link->from);
+  finding.evidence.back().text = trouble_of(*link) + "; " + link->from.text;
+}
+
 }  // namespace
 
 RuleAnswer ports_ready(const Survey& survey) {
@@ -98,13 +128,15 @@ RuleAnswer ports_ready(const Survey& survey) {
   std::vector<const RdmaPortFacts*> down;
   std::vector<const RdmaPortFacts*> missed;  // down, and a GPU stands beside it
   std::vector<const RdmaPortFacts*> holes;
+  std::vector<const RdmaPortFacts*> dark;  // set up on this host, without a carrier
   const std::vector<std::string> rails = names_beside_gpus(survey);
   for (const RdmaPortFacts& port : ports) {
     if (port.state == "INIT" || port.state == "ARMED") waiting.push_back(&port);
-    if (port.state != "DOWN") continue;
+    if (!is_down(survey, port)) continue;
     const bool is_rail = std::find(rails.begin(), rails.end(), port.name()) != rails.end();
     const bool is_odd = rails.empty() && is_hole(ports, port);
-    (is_rail ? missed : is_odd ? holes : down).push_back(&port);
+    const bool is_dark = is_missed_by_its_host(survey, port);
+    (is_rail ? missed : is_odd ? holes : is_dark ? dark : down).push_back(&port);
   }
   if (missed.empty() && down.size() == ports.size()) std::swap(missed, down);
   RuleAnswer answer;
@@ -122,11 +154,7 @@ RuleAnswer ports_ready(const Survey& survey) {
                                        ports.size() == 1 ? "" : "s", why, names_of_ports(which)));
     finding.severity = severity;
     for (const RdmaPortFacts* port : which)
-      if (finding.evidence.size() < 8) {
-        finding.evidence.push_back(port->from);
-        finding.evidence.back().text =
-            fmt::format("{} {} {}", port->name(), port->state, port->physical_state);
-      }
+      if (finding.evidence.size() < 8) add_port_evidence(survey, *port, finding);
     finding.confidence = Confidence::kCertain;
     finding.next = {"ibstat", "ibstatus"};
     answer.findings.push_back(std::move(finding));
@@ -139,6 +167,9 @@ RuleAnswer ports_ready(const Survey& survey) {
       "down, the others of their model are up at one rate (a cable, a switch port, or one that is "
       "not used here)");
   if (!holes.empty()) answer.findings.back().confidence = Confidence::kPossible;
+  add(dark, core::Severity::kWarning,
+      "down, though set up as those that have a carrier (a cable, a transceiver, a switch port)");
+  if (!dark.empty()) answer.findings.back().confidence = Confidence::kLikely;
   add(down, core::Severity::kInfo, "down");
   return answer;
 }

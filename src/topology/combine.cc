@@ -9,6 +9,7 @@
 #include "topology/assemble.h"
 #include "topology/merge.h"
 #include "topology/readers/command_text.h"
+#include "topology/readers/ip_link_text.h"
 #include "topology/readers/nccl_xml.h"
 #include "topology/saved_topology.h"
 
@@ -213,7 +214,8 @@ Result<Source> read_source(core::Input& input) {
     return error;
   }
   const bool is_json = core::classify_content(input.head()) == core::ContentClass::kJson;
-  if (!is_json && !looks_like_xml(input.head())) return read_command_text(input);
+  const bool is_listing = looks_like_link_json(input.head());
+  if (is_listing || (!is_json && !looks_like_xml(input.head()))) return read_command_text(input);
   auto survey = read_survey(input);
   if (!survey) return survey.error();
   Source source{.name = input.name(), .kind = survey->kind};

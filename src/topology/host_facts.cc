@@ -67,9 +67,20 @@ const GpuFacts* HostFacts::gpu(int index) const {
 
 bool HostFacts::empty() const {
   return functions.empty() && gpus.empty() && nvlinks.empty() && peers.empty() &&
-         rdma_ports.empty() && interfaces.empty() && lossless.empty() && numa_nodes.empty() &&
-         unnamed_access_controls.empty() && !processor && !iommu && !peermem && !open_driver &&
-         !locked_memory && !container && !virtual_machine && !gid_index;
+         rdma_ports.empty() && interfaces.empty() && links.empty() && lossless.empty() &&
+         numa_nodes.empty() && unnamed_access_controls.empty() && !processor && !iommu &&
+         !peermem && !open_driver && !locked_memory && !container && !virtual_machine && !gid_index;
+}
+
+const LinkFacts* HostFacts::link_of(const RdmaPortFacts& port) const {
+  for (const LinkFacts& link : links) {
+    if (!link.host.empty() || link.is_of_card == false) continue;
+    const bool is_named = !port.interface.empty() && link.name == port.interface;
+    const bool is_on_card = port.interface.empty() && !port.bus_id.empty() && port.port == 1 &&
+                            link.bus_id == port.bus_id;
+    if (is_named || is_on_card) return &link;
+  }
+  return nullptr;
 }
 
 Redirects redirects_of(const HostFacts& facts) {

@@ -138,6 +138,23 @@ struct InterfaceFacts {
   core::Evidence from = {};
 };
 
+// An interface as `ip link` and `ip addr` show it, those without a device behind them too.
+struct LinkFacts {
+  std::string host = {};  // where the line says it ("node07: 2: ens1f0: <...>")
+  std::string name = {};
+  std::string bus_id = {};      // "parentdev" of `ip -d link`
+  std::string master = {};      // the bond or bridge that it is a port of
+  bool is_bond_port = false;    // SLAVE
+  bool is_switched_on = false;  // UP: somebody brought it up
+  bool has_carrier = false;     // LOWER_UP
+  bool is_infiniband = false;   // IPoIB, whose MTU is none of RDMA
+  // False: a bond, bridge, pair or tunnel; nothing: the text does not tell.
+  std::optional<bool> is_of_card = {};
+  bool has_address = false;  // an IP address, other than link-local
+  std::optional<core::Bytes> mtu = {};
+  core::Evidence from = {};
+};
+
 // The same of an interface, from a text: `ethtool -S`, `mlnx_qos -i`.
 struct LosslessFacts {
   std::string interface = {};  // empty where the text does not say it
@@ -158,6 +175,7 @@ struct HostFacts {
   std::vector<PeerStatus> peers = {};
   std::vector<RdmaPortFacts> rdma_ports = {};
   std::vector<InterfaceFacts> interfaces = {};  // with a device behind them
+  std::vector<LinkFacts> links = {};
   std::vector<LosslessFacts> lossless = {};
   std::vector<NumaNode> numa_nodes = {};
   // Bridges that a source shows without their bus id (`lspci -vv | grep ACSCtl`).
@@ -175,6 +193,8 @@ struct HostFacts {
   const PciFunction* function(const std::string& bus_id) const;
   const GpuFacts* gpu(int index) const;
   bool empty() const;
+  // The interface of an RDMA port of this host; null where no text shows it.
+  const LinkFacts* link_of(const RdmaPortFacts& port) const;
 };
 
 // Bridges that send peer traffic up to the root complex (ACS redirect) although it could turn

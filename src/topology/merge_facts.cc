@@ -218,6 +218,12 @@ void Merger::add(const HostFacts& more) {
       known_.interfaces, more.interfaces, [](auto& interface) { return interface.name; },
       [](auto&, auto&) {});
   take_all(
+      known_.links, more.links, [](auto& link) { return std::pair(link.host, link.name); },
+      [](auto& a, auto& b) {
+        if (a.bus_id.empty()) a.bus_id = b.bus_id;
+        a.has_address = a.has_address || b.has_address;
+      });
+  take_all(
       known_.numa_nodes, more.numa_nodes, [](auto& node) { return node.id; },
       [](auto& a, auto& b) {
         if (a.distances.empty()) a.distances = b.distances;

@@ -151,7 +151,7 @@ CounterChange change_of(std::string_view counter, Source source, std::uint64_t b
   // The firmware of mlx5 keeps queue counters in 32 bits (kernel mlx5_ifc.h, query_q_counter); a
   // step from near the end of that range to near its beginning is a wrap, anything else is not.
   // Exactly zero is what a reset leaves.
-  const bool is_word = !ceiling && source != Source::kEthtool && before < kWord;
+  const bool is_word = !ceiling && !counts_interface(source) && before < kWord;
   if (is_word && after > 0 && kWord - before + after < kMostAcross) {
     change.kind = Kind::kWrapped;
     change.more = kWord - before + after;

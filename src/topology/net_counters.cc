@@ -65,8 +65,14 @@ const char* counter_source_name(PortCounters::Source source) {
       return "ethtool -S";
     case PortCounters::Source::kRdmaStatistic:
       return "rdma statistic";
+    case PortCounters::Source::kIpLink:
+      return "ip -s link";
   }
   return "";
+}
+
+bool counts_interface(PortCounters::Source source) {
+  return source == PortCounters::Source::kEthtool || source == PortCounters::Source::kIpLink;
 }
 
 std::string_view sysfs_counter_name(std::string_view name) {

@@ -2,9 +2,11 @@
 // was loaded, so one snapshot says nothing of now: only two of them do (net_change.h).
 //
 //   sources: sysfs ports/P/counters and hw_counters (this machine, a recorded one, or pasted as
-//   PATH:VALUE lines), perfquery (-x), ethtool -S, rdma statistic (also -j)
-//   names: those of sysfs and ethtool; perfquery's PortXmitData is port_xmit_data
-//   units: port_xmit_data and port_rcv_data count octets / 4, everything else as it is printed
+//   PATH:VALUE lines), perfquery (-x), ethtool -S, rdma statistic (also -j), ip -s link (-s -s)
+//   names: those of sysfs and ethtool; perfquery's PortXmitData is port_xmit_data; `ip -s link` has
+//   those of /sys/class/net/*/statistics: "RX: bytes packets errors" -> rx_bytes, rx_packets,
+//   rx_errors units: port_xmit_data and port_rcv_data count octets / 4, everything else as it is
+//   printed
 //
 //   "PortXmitData:....................250" -> port_xmit_data 250 = 1000 B
 #pragma once
@@ -33,7 +35,7 @@ struct CounterValue {
 
 // The counters of one port as one source shows them.
 struct PortCounters {
-  enum class Source { kSysfs, kPerfquery, kEthtool, kRdmaStatistic };
+  enum class Source { kSysfs, kPerfquery, kEthtool, kRdmaStatistic, kIpLink };
   Source source = Source::kSysfs;
   std::string host = {};    // empty where not known
   std::string device = {};  // "mlx5_0"; empty where the source names the interface only
@@ -52,6 +54,9 @@ struct PortCounters {
   std::optional<std::uint64_t> value(std::string_view counter) const;
 };
 const char* counter_source_name(PortCounters::Source source);  // "sysfs", "ethtool -S", ...
+
+// Statistics of an interface are of all its traffic, that of the kernel's own too.
+bool counts_interface(PortCounters::Source source);
 
 struct NetSnapshot {
   std::string source = {};                  // file name, or "this machine"

@@ -259,6 +259,22 @@ void fields(V& v, InterfaceFacts& interface) {
 }
 
 template <class V>
+void fields(V& v, LinkFacts& link) {
+  v.text("host", link.host);
+  v.text("name", link.name);
+  v.text("bus_id", link.bus_id);
+  v.text("master", link.master);
+  v.flag("bond_port", link.is_bond_port);
+  v.flag("switched_on", link.is_switched_on);
+  v.flag("carrier", link.has_carrier);
+  v.flag("of_card", link.is_of_card);
+  v.flag("address", link.has_address);
+  v.flag("infiniband", link.is_infiniband);
+  v.size("mtu", link.mtu);
+  v.record("from", link.from);
+}
+
+template <class V>
 void fields(V& v, NumaNode& node) {
   v.whole("id", node.id, 0, 65536);
   v.numbers("cpus", node.cpus);
@@ -286,6 +302,7 @@ void fields(V& v, HostFacts& facts) {
   v.list("peers", facts.peers);
   v.list("rdma_ports", facts.rdma_ports);
   v.list("interfaces", facts.interfaces);
+  v.list("links", facts.links);
   v.list("lossless", facts.lossless);
   v.list("numa_nodes", facts.numa_nodes);
   v.list("unnamed_acs", facts.unnamed_access_controls);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "topology/readers/fact_reader.h"
+#include "topology/readers/ip_link_text.h"
 #include "topology/readers/matrix_words.h"
 #include "topology/readers/nvidia_smi_topo.h"
 #include "topology/record.h"
@@ -32,12 +33,13 @@ constexpr Row kReaders[] = {
     {"ethtool", ethtool_reader},
     {"mlnx_qos", mlnx_qos_reader},
     {"lsmod", lsmod_reader},
+    {"ip-link", ip_link_reader},
 };
 
 constexpr const char* kExpected =
     "expected `nvidia-smi topo -m`, an NCCL topology XML, a saved `topo show --json`, a recorded "
     "machine, or the output of lspci, nvidia-smi topo -p2p, nvidia-smi nvlink -s, numactl -H, "
-    "ibstat, ibstatus, ibv_devinfo, rdma link, show_gids, ethtool -S, mlnx_qos or lsmod";
+    "ibstat, ibstatus, ibv_devinfo, rdma link, show_gids, ethtool -S, mlnx_qos, ip link or lsmod";
 
 class TextReading {
  public:
@@ -64,6 +66,11 @@ Result<Source> read_text(const std::string& name, const std::string& text,
                          const std::string& command) {
   Source source{.name = name};
   TextReading reading;
+  if (looks_like_link_json(text)) {
+    reading.take({text, name, 1});
+    reading.put(source);
+    if (!source.kind.empty()) return source;
+  }
   if (!command.empty()) reading.take({"$ " + command, name, 0});
   core::Input lines_of = core::Input::from_memory(name, text);
   core::LineReader lines(lines_of);
@@ -90,7 +97,8 @@ Result<Source> read_text(const std::string& name, const std::string& text,
 }  // namespace
 
 Result<Source> read_command_text(core::Input& input, const std::string& command) {
-  if (core::classify_content(input.head()) != core::ContentClass::kText) {
+  const bool is_json = looks_like_link_json(input.head());
+  if (!is_json && core::classify_content(input.head()) != core::ContentClass::kText) {
     core::Error error = core::input_error(
         fmt::format("found {}, {}", core::describe_content(input.head()), kExpected));
     error.where.file = input.name();

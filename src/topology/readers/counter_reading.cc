@@ -5,6 +5,7 @@
 #include "core/finding_table.h"
 #include "topology/net_counters.h"
 #include "topology/readers/counter_text.h"
+#include "topology/readers/ip_link_text.h"
 #include "topology/readers/matrix_words.h"
 
 namespace comm_probe::topology {
@@ -34,7 +35,7 @@ class HostTexts {
   static bool opens_block(std::string_view text) {
     return text.starts_with("NIC statistics:") || text.starts_with("# Port ") ||
            text.starts_with("link ") || text.starts_with("[{\"ifindex\"") ||
-           text.find("/ports/") != std::string_view::npos;
+           text.find("/ports/") != std::string_view::npos || !interface_of_heading(text).empty();
   }
 
   std::string source_;
@@ -88,10 +89,10 @@ NetReading HostTexts::finish() {
 }
 
 core::Error no_counters(const std::string& found) {
-  return core::input_error(
-      fmt::format("{}, expected counters: perfquery, ethtool -S, rdma statistic, or lines of "
-                  "/sys/class/infiniband/*/ports/*/{{counters,hw_counters}}/*",
-                  found));
+  return core::input_error(fmt::format(
+      "{}, expected counters: perfquery, ethtool -S, rdma statistic, ip -s link, or lines of "
+      "/sys/class/infiniband/*/ports/*/{{counters,hw_counters}}/*",
+      found));
 }
 
 // The counter whose number ends where the text ends, in the last line: of several in it the one
@@ -157,7 +158,8 @@ bool looks_like_net_counters(std::string_view head) {
   if (kind != core::ContentClass::kText && kind != core::ContentClass::kJson) return false;
   if (kind == core::ContentClass::kJson)
     return head.find("\"ifname\"") != std::string_view::npos &&
-           head.find("_requests\"") != std::string_view::npos;
+           (head.find("_requests\"") != std::string_view::npos ||
+            head.find("\"stats64\"") != std::string_view::npos);
   HostTexts texts("head");
   std::uint64_t number = 0;
   while (!head.empty() && !texts.has_counters()) {

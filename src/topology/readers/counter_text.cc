@@ -8,6 +8,7 @@
 
 #include "core/finding_table.h"
 #include "core/json.h"
+#include "topology/readers/ip_link_text.h"
 #include "topology/readers/matrix_words.h"
 
 namespace comm_probe::topology {
@@ -211,10 +212,33 @@ bool CounterText::take_rdma(std::string_view text, const SourceLine& line) {
   return true;
 }
 
+// "stats64": {"rx": {"bytes": 7, "errors": 0, ...}, "tx": {...}} of `ip -s -j link`.
+void CounterText::take_json_link(const core::Json& entry, const SourceLine& line) {
+  const auto name = entry.find("ifname");
+  const auto counts = entry.find("stats64");
+  if (name == entry.end() || !name->is_string() || !is_name(name->get<std::string>())) return;
+  if (counts == entry.end() || !counts->is_object()) return;
+  const auto address = entry.find("address");
+  const bool is_of_card = address != entry.end() && address->is_string() &&
+                          is_address_of_card(address->get<std::string>()).value_or(true);
+  if (!is_of_card || is_software_name(name->get<std::string>()) || entry.contains("link") ||
+      entry.contains("link_index"))
+    return;
+  open({.source = Source::kIpLink, .netdev = name->get<std::string>()}, line);
+  for (const auto& [side, values] : counts->items()) {
+    if (!values.is_object()) continue;
+    for (const auto& [key, value] : values.items())
+      if (std::string counter = counter_of_json(side, key);
+          value.is_number_unsigned() && !counter.empty())
+        add(counter, value.get<std::uint64_t>(), line);
+  }
+}
+
 void CounterText::take_json(const SourceLine& line) {
   const core::Json all = core::Json::parse(line.text.begin(), line.text.end(), nullptr, false);
   if (!all.is_array()) return;
   for (const core::Json& entry : all) {
+    if (entry.is_object() && entry.contains("operstate")) take_json_link(entry, line);
     if (!entry.is_object() || entry.contains("cntn")) continue;
     const auto name = entry.find("ifname");
     const auto number = entry.find("port");
@@ -259,13 +283,42 @@ bool CounterText::take_ethtool(std::string_view text, const SourceLine& line) {
   return true;
 }
 
+// "2: ens1f0: <...>", "RX:  bytes packets", "1000 7"; other lines of the interface ("link/ether",
+// "inet") stand between.
+bool CounterText::take_ip_link(std::string_view text, const SourceLine& line) {
+  if (std::string name = interface_of_heading(text); !name.empty() && is_name(name)) {
+    open({.source = Source::kIpLink, .netdev = std::move(name)}, line);
+    columns_.clear();
+    if (is_software_heading(text)) current_.reset();  // its packets are counted below it, too
+    return true;
+  }
+  if (block_ != Source::kIpLink || current() == nullptr) return false;
+  const std::vector<std::string> words = words_of(text.substr(0, 1024));
+  if (words.size() > 1 && words[0].starts_with("link/") &&
+      !is_address_of_card(words[1]).value_or(true)) {
+    current_.reset();
+    return true;
+  }
+  if (columns_.empty()) {
+    columns_ = columns_of_statistics(text);
+    return !columns_.empty() || line.text.starts_with("  ");
+  }
+  for (std::size_t i = 0; i < std::min(words.size(), columns_.size()); ++i)
+    if (const auto value = counter_number(words[i]); value && !columns_[i].empty())
+      add(columns_[i], *value, line);
+  columns_.clear();
+  return true;
+}
+
 void CounterText::take(const SourceLine& line) {
   const std::string_view text = trimmed(line.text);
   if (text.empty()) return;
+  const bool has_columns = !columns_.empty();  // numbers, which might pass for a time
   if (text.starts_with("[{") && text.find("\"ifname\"") != std::string_view::npos)
     take_json({text, line.file, line.number});
-  else if (!take_time(text) && !take_perfquery(text, line) && !take_sysfs(text, line) &&
-           !take_rdma(text, line) && !take_ethtool(text, line) && !take_prompt(text))
+  else if (!(has_columns && take_ip_link(text, line)) && !take_time(text) &&
+           !take_perfquery(text, line) && !take_sysfs(text, line) && !take_rdma(text, line) &&
+           !take_ethtool(text, line) && !take_ip_link(text, line) && !take_prompt(text))
     current_.reset();  // another output begins
   previous_ = std::string(text.substr(0, 300));
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/json.h"
 #include "topology/net_counters.h"
 #include "topology/readers/fact_reader.h"
 
@@ -38,6 +39,8 @@ class CounterText {
   bool take_sysfs(std::string_view text, const SourceLine& line);
   bool take_rdma(std::string_view text, const SourceLine& line);
   bool take_ethtool(std::string_view text, const SourceLine& line);
+  bool take_ip_link(std::string_view text, const SourceLine& line);
+  void take_json_link(const core::Json& entry, const SourceLine& line);
   void take_pairs(const std::vector<std::string>& words, std::size_t first, const SourceLine& line);
   // The record of this port in the newest snapshot; a new snapshot where it stands there already.
   void open(PortCounters port, const SourceLine& line);
@@ -57,6 +60,7 @@ class CounterText {
   std::string command_device_ = {};
   int command_port_ = 0;
   std::string command_netdev_ = {};
+  std::vector<std::string> columns_ = {};  // of the line before, whose numbers come
   std::size_t counters_ = 0;
   int unnamed_ = 0;
   int unnamed_here_ = 0;  // since the last time line

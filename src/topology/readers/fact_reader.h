@@ -3,7 +3,8 @@
 //
 //   lspci, lspci -vv (LnkCap, LnkSta, NUMA node, buses, ACSCtl), lspci -t, lspci -tv,
 //   nvidia-smi topo -p2p, nvidia-smi nvlink -s, numactl -H,
-//   ibstat, ibstatus, ibv_devinfo (-v), rdma link, show_gids, ethtool -S, mlnx_qos -i, lsmod
+//   ibstat, ibstatus, ibv_devinfo (-v), rdma link, show_gids, ethtool -S, mlnx_qos -i, lsmod,
+//   ip link and ip addr (-s, -d, -br, -j)
 //
 // Layouts: the files of ../shared/data/field/topo (tests/unit/topology/fact_text_test.cc), and
 // infiniband-diags and iproute2 for those of which there is none.
@@ -50,6 +51,7 @@ std::unique_ptr<FactReader> show_gids_reader();
 std::unique_ptr<FactReader> ethtool_reader();
 std::unique_ptr<FactReader> mlnx_qos_reader();
 std::unique_ptr<FactReader> lsmod_reader();
+std::unique_ptr<FactReader> ip_link_reader();
 
 // Pieces of lines.
 std::string_view trimmed(std::string_view text);

@@ -157,6 +157,19 @@ TEST(Faults, APlaceWithFewerNicsThanTheOthers) {
   EXPECT_EQ(noted.finding("topo.nic-missing")["severity"], "info");
 }
 
+// A CPU, a GPU and a NIC in each of four places: one that is gone leaves a GPU with none.
+TEST(Faults, APlaceWithoutTheNicThatTheOthersHave) {
+  const std::string quad = run_binary({"machines", "gh200-quad", "--topo"}).out;
+  EXPECT_THAT(check({quad}).wrong(), IsEmpty());
+  const Checked gone = check({without_nic(quad, "hsn1")});
+  EXPECT_THAT(gone.wrong(), ElementsAre("topo.nic-missing"));
+  EXPECT_EQ(gone.finding("topo.nic-missing")["confidence"], "possible");
+  EXPECT_THAT(gone.text,
+              HasSubstr("GPU1 has no NIC beside it, each other place of this machine 1"));
+  // two of four are no odd one
+  EXPECT_THAT(check({without_nic(without_nic(quad, "hsn1"), "hsn3")}).wrong(), IsEmpty());
+}
+
 // Four bridges of two cards each, `links` NVLinks in every one; 0 where there is none.
 std::string bridges(const std::vector<int>& links) {
   std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\n";

@@ -52,17 +52,55 @@ TEST(MaskPlaces, HostsOfFabricsAndMounts) {
   for (const char* text :
        {"[1]\t\"H-98039b0300a1b2c4\"[1](98039b0300a1b2c4) \t\t# \"zqgpu-a07 mlx5_0\" lid 12 4xNDR",
         "CA   MT4129 ConnectX7   Mellanox Technologies    \"zqh200-07 HCA-1\"",
-        "0x98039b0300a1b2c3 \"zqcherimoya mlx5_0\"", "zqgpu-a07 mlx5_0",
+        "0x98039b0300a1b2c3 \"zqcherimoya mlx5_0\"",
+        "zqgpu-a07 mlx5_0",
         "NodeDescription.........zqgpu-a07 mlx5_0",
         "Switch\t41 \"S-98039b0300a1b2c3\"\t# \"MF0;zqleaf-12:MQM9700/U1\" enhanced port 0 lid 5",
         "zqfiler01.acme.example:/vol/home /home nfs4 rw,addr=10.9.8.7 0 0",
-        "zqnas-3:/export/projects on /projects type nfs (rw)", "zqnas:/export /projects nfs rw 0 0",
-        "SysName:      zqleaf-sw-12", "Node name: zqaks-gpupool-1234-vmss000003",
-        "Node:             zqcn07/10.0.0.7", "NodeName=zqcn07 Arch=x86_64", "   BatchHost=zqcn07",
-        "pod/x is scheduled on node zqcn07"}) {
+        "zqnas-3:/export/projects on /projects type nfs (rw)",
+        "zqnas:/export /projects nfs rw 0 0",
+        "SysName:      zqleaf-sw-12",
+        "Node name: zqaks-gpupool-1234-vmss000003",
+        "Node:             zqcn07/10.0.0.7",
+        "NodeName=zqcn07 Arch=x86_64",
+        "   BatchHost=zqcn07",
+        "pod/x is scheduled on node zqcn07",
+        "      0x98039b0300a1b2c3  12  1[  ] ==( 4X 106.25 Gbps Active/ LinkUp)==>  3 17[  ] "
+        "\"zqrack42-tor1\" ( )",
+        "Switch: 0x98039b0300a1b2c3 zqrack42-tor1:",
+        "[1]\t\"S-98039b0300a1b2c3\"[17]\t# \"zqrack42-tor1\" lid 3 4xNDR",
+        "Switch\t: 0x98039b0300a1b2c3 ports 65 \"zqleaf\" enhanced port 0 lid 5 lmc 0",
+        "Errors for 0x98039b0300a1b2c3 \"zqrack42-tor1\"",
+        "\tInterface:    swp12 remote zqrack42-tor1",
+        "pod/zqllama-train-worker-3 on node ip-10-1-2-3",
+        "zqllama-train-worker-3   1/1   Running   0   5h12m",
+        "team-a  zqllama-train-x7f9q  0/1  CrashLoopBackOff  12 (3m ago)  5h  10.2.3.4  "
+        "zqcherimoya"}) {
     EXPECT_THAT(masked(text), Not(HasSubstr("zq"))) << text;
     EXPECT_THAT(masked(text), Not(HasSubstr("acme"))) << text;
   }
+}
+
+// Words of letters alone, in a file that is known by its line of localhost.
+TEST(MaskPlaces, WordsOfHostsFiles) {
+  const std::string hosts =
+      "127.0.0.1 localhost localhost.localdomain\n::1 ip6-localhost ip6-loopback\n"
+      "\n# the cluster\n10.0.0.4 zqcherimoya\n10.0.0.5\tzqlychee zqlychee-ib\n";
+  EXPECT_THAT(masked(hosts + "ok\nping zqcherimoya\n"), Not(HasSubstr("zq")));
+  EXPECT_THAT(masked(hosts), HasSubstr("localhost localhost.localdomain"));
+  EXPECT_THAT(masked(hosts), HasSubstr("ip6-loopback"));
+  // behind another kind of line the file is over, and without the line of localhost it is none
+  EXPECT_THAT(masked("127.0.0.1 localhost\n$ fping\n10.0.0.4 alive\n"), HasSubstr("alive"));
+  EXPECT_THAT(masked("10.0.0.4 alive\n10.0.0.5 reachable\n"), HasSubstr("reachable"));
+}
+
+TEST(MaskPlaces, SerialNumbersOfTheVendor) {
+  EXPECT_EQ(masked("\t\t[V2] Vendor specific: MT2301Y54321SECRET"),
+            "\t\t[V2] Vendor specific: <secret>");
+  for (const std::string text :
+       {"[V0] Vendor specific: PCIeGen5 x16", "[V1] Vendor specific: MLX:MN=MLNX:CSKU=V2:PCI=V0",
+        "[V0] Vendor specific: PCIeGen5x16"})
+    EXPECT_EQ(masked(text), text);
 }
 
 // The name is the same as where another line shows it.
@@ -134,6 +172,15 @@ TEST(MaskPlaces, WhatNamesNoHost) {
                                  "file:/x /y",
                                  "init_method env://",
                                  "NCCL INFO Connected all rings",
+                                 "\"MT4129 ConnectX7   Mellanox Technologies\" ( )",
+                                 "# \"Quantum Mellanox Technologies\" lid 3 4xNDR",
+                                 "Interface: swp12 remote port-description",
+                                 "peer remote rank-3",
+                                 "src/pod/utils-v2.py:12",
+                                 "/var/lib/kubelet/pods/0a1b-2c3d/volumes",
+                                 "{\"algo\": \"ring-simple\"} (3)",
+                                 "step-100 1/1 done",
+                                 "Ranks 8/8 Running all-reduce",
                                  "tcp://localhost:1234"})
     EXPECT_EQ(masked(text), masked("x\n" + text).substr(2));
   for (const std::string word : {"alive", "unreachable", "keys", "step", "rank3", "seq_len", "v4",

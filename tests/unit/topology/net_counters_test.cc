@@ -254,5 +254,67 @@ TEST(NetChange, JoinsAnInterfaceWithItsDevice) {
   EXPECT_EQ(change_between(before.snapshots.at(0), after.snapshots.at(0)).ports.size(), 2U);
 }
 
+// iproute2 6.1 and 5.4 (its columns stand otherwise), `ip addr` lines between; a pair of a
+// namespace and loopback, whose packets are counted elsewhere too, are left out.
+TEST(NetCounters, IpLinkOfSeveralVersions) {
+  const NetReading reading = reading_of(
+      "Mon Nov 30 02:10:00 UTC 2026\n"
+      "$ ip -s -s link\n"
+      "2: ens1f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT\n"
+      "    link/ether 98:03:9b:00:a1:b2 brd ff:ff:ff:ff:ff:ff\n"
+      "    inet 10.0.0.4/24 brd 10.0.0.255 scope global ens1f0np0\n"
+      "    RX:  bytes packets errors dropped  missed   mcast           \n"
+      "     123456789   70001      5       6       7       8 \n"
+      "    RX errors:  length    crc   frame    fifo overrun           \n"
+      "                     1      2       3       4       9 \n"
+      "    TX:  bytes packets errors dropped carrier collsns           \n"
+      "    1000000000   80001     10      11      12      13 \n"
+      "    TX errors: aborted   fifo  window heartbt transns           \n"
+      "                     0      0       0       0      14 \n"
+      "    altname enp27s0f0np0\n"
+      "6: veth0@if8: <BROADCAST,UP> mtu 1500 qdisc noqueue state UP\n"
+      "    RX: bytes  packets  errors  dropped overrun mcast   \n"
+      "    1          2        3       4       5       6       \n"
+      "7: eth0: <BROADCAST,UP> mtu 1500 qdisc noqueue state UP\n"
+      "    RX: bytes  packets  errors  dropped overrun mcast   \n"
+      "    15         16       17      18      19      20      \n"
+      "    TX: bytes  packets  errors  dropped carrier collsns \n"
+      "    21         22       23      24      25      26      \n");
+  ASSERT_EQ(reading.snapshots.size(), 1U);
+  ASSERT_EQ(reading.snapshots[0].ports.size(), 2U);
+  const PortCounters& port = reading.snapshots[0].ports[0];
+  EXPECT_EQ(port.source, Source::kIpLink);
+  EXPECT_EQ(port.name(), "ens1f0np0");
+  ASSERT_TRUE(port.time);
+  const std::pair<const char*, std::uint64_t> values[] = {
+      {"rx_bytes", 123456789}, {"rx_packets", 70001},     {"rx_errors", 5},
+      {"rx_dropped", 6},       {"rx_missed_errors", 7},   {"multicast", 8},
+      {"rx_length_errors", 1}, {"rx_crc_errors", 2},      {"rx_frame_errors", 3},
+      {"rx_fifo_errors", 4},   {"rx_over_errors", 9},     {"tx_bytes", 1000000000},
+      {"tx_errors", 10},       {"tx_carrier_errors", 12}, {"carrier_changes", 14}};
+  for (const auto& [name, value] : values) EXPECT_EQ(port.value(name), value) << name;
+  EXPECT_EQ(port.counters.at("rx_errors").line, 7U);
+  const PortCounters& other = reading.snapshots[0].ports[1];
+  EXPECT_EQ(other.name(), "eth0");
+  EXPECT_EQ(other.value("rx_over_errors"), 19U);
+  EXPECT_EQ(other.value("rx_missed_errors"), std::nullopt);
+  EXPECT_EQ(other.value("collisions"), 26U);
+}
+
+TEST(NetCounters, IpLinkTwiceIsTwoSnapshots) {
+  std::string text;
+  for (const char* minute : {"10", "11"})
+    text += std::string("Mon Nov 30 02:") + minute +
+            ":00 UTC 2026\nnode07: 2: ens1f0: <UP> mtu 9000 state UP\n"
+            "node07:     RX:  bytes packets errors dropped  missed   mcast\n"
+            "node07:     1000 10 " +
+            minute + " 0 0 0\n";
+  const NetReading reading = reading_of(text);
+  ASSERT_EQ(reading.snapshots.size(), 2U);
+  EXPECT_EQ(reading.snapshots[0].ports[0].name(), "ens1f0");
+  EXPECT_EQ(reading.snapshots[0].ports[0].host, "node07");
+  EXPECT_EQ(reading.snapshots[1].ports[0].value("rx_errors"), 11U);
+}
+
 }  // namespace
 }  // namespace comm_probe::topology
