@@ -65,6 +65,9 @@ _comm_probe_files() { compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen "$1
 
 _comm_probe() {
   local IFS=$' \t\n' cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+  # --color=al: readline makes three words of it
+  if [[ $cur == = ]]; then cur=''
+  elif [[ $previous == = ]]; then previous=${COMP_WORDS[COMP_CWORD-2]}; fi
   local command='' options='' words='' files=no i
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$command ${COMP_WORDS[i]}" in

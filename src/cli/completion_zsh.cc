@@ -37,26 +37,64 @@ std::string action(const OptionTable& option) {
   return fmt::format(":{}: ", what);
 }
 
+// A long name takes its value behind '=' as well.
+std::string name_with_value(const std::string& name, const OptionTable& option) {
+  return name.starts_with("--") && !option.value.empty() ? name + "=" : name;
+}
+
 // "'(-h --help)'{-h,--help}'[this text]'", or one word where there is one name.
 std::string option_line(const OptionTable& option) {
   const std::string rest = fmt::format("[{}]{}", escaped(short_text(option.text), "[]:\\"),
                                        option.value.empty() ? "" : action(option));
-  if (option.names.size() == 1) return "    " + shell_quoted(option.names.front() + rest) + " \\\n";
+  if (option.names.size() == 1)
+    return "    " + shell_quoted(name_with_value(option.names.front(), option) + rest) + " \\\n";
   std::string names, alternatives;
   for (const std::string& name : option.names) {
     names += (names.empty() ? "" : " ") + name;
-    alternatives += (alternatives.empty() ? "" : ",") + name;
+    alternatives += (alternatives.empty() ? "" : ",") + name_with_value(name, option);
   }
   return fmt::format("    {}{{{}}}{} \\\n", shell_quoted("(" + names + ")"), alternatives,
                      shell_quoted(rest));
 }
 
-std::string positional_lines(const CommandTable& command) {
+// `given`: so many of them stand there already.
+std::string positional_lines(const CommandTable& command, int given = 0) {
+  std::string text;
+  for (const OptionTable& option : command.options) {
+    if (!option.is_positional || (!option.is_repeated && given-- > 0)) continue;
+    text += "    " + shell_quoted((option.is_repeated ? "*" : ":") + action(option)) + " \\\n";
+  }
+  return text;
+}
+
+std::string option_lines(const CommandTable& command) {
   std::string text;
   for (const OptionTable& option : command.options)
-    if (option.is_positional)
-      text += "    " + shell_quoted((option.is_repeated ? "*" : ":") + action(option)) + " \\\n";
+    if (!option.is_positional) text += option_line(option);
   return text;
+}
+
+const OptionTable* first_positional(const CommandTable& command) {
+  for (const OptionTable& option : command.options)
+    if (option.is_positional) return &option;
+  return nullptr;
+}
+
+// Beside the subcommands: the first word of the command itself, as the operation of calc.
+std::string other_first_word(const CommandTable& command) {
+  const OptionTable* word = first_positional(command);
+  if (word == nullptr) return "";
+  if (word->takes_file()) return "    _files\n";
+  std::string choices;
+  for (const std::string& choice : word->choices) choices += " " + shell_quoted(choice);
+  return choices.empty() ? "" : "    compadd --" + choices + "\n";
+}
+
+// Behind a word that is no subcommand: the options and words of the command itself.
+std::string other_rest(const CommandTable& command) {
+  if (first_positional(command) == nullptr) return "";
+  return "      *) _arguments \\\n" + option_lines(command) + positional_lines(command, 1) +
+         "    && return 0 ;;\n";
 }
 
 // Where a subcommand may follow: its own function goes on behind it.
@@ -69,9 +107,9 @@ std::string inner_block(const CommandTable& command) {
   }
   return fmt::format(
       "  case $state in\n  subcommand)\n    local -a subcommands=(\n{}    )\n"
-      "    _describe subcommand subcommands\n    ;;\n  rest)\n    case $words[1] in\n{}"
+      "    _describe subcommand subcommands\n{}    ;;\n  rest)\n    case $words[1] in\n{}{}"
       "    esac\n    ;;\n  esac\n",
-      described, cases);
+      described, other_first_word(command), cases, other_rest(command));
 }
 
 std::string function_text(const CommandTable& command) {
@@ -79,8 +117,7 @@ std::string function_text(const CommandTable& command) {
   const bool has_inner = !command.inner.empty();
   if (has_inner) text += "  local state line context\n  typeset -A opt_args\n";
   text += has_inner ? "  _arguments -C \\\n" : "  _arguments \\\n";
-  for (const OptionTable& option : command.options)
-    if (!option.is_positional) text += option_line(option);
+  text += option_lines(command);
   text += has_inner ? "    '1: :->subcommand' '*:: :->rest'\n" + inner_block(command)
                     : positional_lines(command) + "    && return 0\n";
   return text + "}\n\n";

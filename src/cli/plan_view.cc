@@ -175,13 +175,13 @@ int receivers_of(const Reach& reach) {
   return direct;
 }
 
-// "8 of 8 receive by GPUDirect RDMA"
+// "8 of the 8 GPUs of a node receive by GPUDirect RDMA"
 std::string direct_text(const nccl::JobReach& plan) {
   int direct = 0;
   if (const auto domains = nccl::every_domain(plan))
     for (const Reach& domain : *domains) direct += receivers_of(domain);
   const Reach& whole = plan.before_trim ? *plan.before_trim : plan.reach;
-  return fmt::format("{} of {} receive by GPUDirect RDMA", direct, whole.gpus());
+  return fmt::format("{} of the {} GPUs of a node receive by GPUDirect RDMA", direct, whole.gpus());
 }
 
 std::string verdict_of(const nccl::JobPlan& job_plan) {

@@ -30,6 +30,8 @@ void add_policy(const topology::Survey& survey, int nodes, diagnose::TopoJudgeme
   const auto lines = policy_lines(*reached, nccl::direct_talk(survey.facts));
   if (!lines) return add_refusal(lines.error(), document);
   document.result["policy"] = policy_json(*lines);
+  const std::string of = fmt::format("NCCL 2.28, {} node{}", nodes, nodes == 1 ? "" : "s alike");
+  document.result["policy_of"] = of;
   document.body.emplace_back(core::Heading{
       fmt::format("What NCCL 2.28 makes of it, {} node{}", nodes, nodes == 1 ? "" : "s alike")});
   document.body.emplace_back(policy_block(*lines));

@@ -41,6 +41,11 @@ Texts read_texts(std::string_view prefix) {
   return texts;
 }
 
+const Texts& chinese_texts() {
+  static const Texts texts = read_texts("zh_");
+  return texts;
+}
+
 }  // namespace
 
 Language language() { return chosen; }
@@ -49,9 +54,24 @@ void set_language(Language language) { chosen = language; }
 std::string_view translation(Language language, std::string_view table, std::string_view key,
                              std::string_view field) {
   if (language == Language::kEnglish) return {};
-  static const Texts chinese = read_texts("zh_");
-  const auto found = chinese.find(place_of(table, key, field));
-  return found == chinese.end() ? std::string_view() : found->second;
+  const auto found = chinese_texts().find(place_of(table, key, field));
+  return found == chinese_texts().end() ? std::string_view() : found->second;
+}
+
+std::map<std::string_view, std::string_view> translations(Language language, std::string_view table,
+                                                          std::string_view field) {
+  std::map<std::string_view, std::string_view> all;
+  if (language == Language::kEnglish) return all;
+  const std::string before = std::string(table) + '/', behind = '/' + std::string(field);
+  for (auto at = chinese_texts().lower_bound(before);
+       at != chinese_texts().end() && at->first.starts_with(before); ++at) {
+    std::string_view place = at->first;
+    if (!place.ends_with(behind)) continue;
+    place.remove_prefix(before.size());
+    place.remove_suffix(behind.size());
+    all.emplace(place, at->second);
+  }
+  return all;
 }
 
 std::string in_language(std::string_view table, std::string_view key, std::string_view field,

@@ -8,6 +8,7 @@
 //   in_language("terms", "busbw", "meaning", entry.meaning)
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ std::string_view translation(Language language, std::string_view table, std::str
 // In the language of this process.
 std::string in_language(std::string_view table, std::string_view key, std::string_view field,
                         std::string_view english);
+
+// All that the file of this language says in this table and field, by key.
+std::map<std::string_view, std::string_view> translations(Language language, std::string_view table,
+                                                          std::string_view field);
 
 std::span<const BuiltinFile> builtin_files();  // "zh_terms.txt"
 

@@ -51,57 +51,6 @@ constexpr std::array<std::string_view, 37> kWords = {"error",
                                                      "nothing wrong, limited",
                                                      "and {} more"};
 
-// Those of the page (web/src: t("...")), beside the ones above.
-constexpr std::array<std::string_view, 47> kPageWords = {
-    "Numbers say where they come from: measured, read, computed, catalog or assumed. GB is 10^9 "
-    "bytes, GiB is 2^30. This file holds everything; nothing is loaded.",
-    "All figures",
-    "Findings",
-    "How far each rank has come",
-    "Links",
-    "The gap",
-    "The path to the verdict",
-    "What NCCL decides",
-    "What a rank sends",
-    "What differs",
-    "What each side did",
-    "Where the time goes",
-    "Where the tokens go",
-    "Who waits for whom",
-    "The ledger",
-    "Ledgers",
-    "Time line",
-    "Bandwidth over the size of the message",
-    "All curves over the size of the message",
-    "The machine",
-    "Accepted or not",
-    "What was checked",
-    "Rings and trees",
-    "cause and cure: ",
-    "caveats",
-    "confidence",
-    "copied",
-    "copy the command",
-    "copy",
-    "layer",
-    "lines",
-    "missing",
-    "limited",
-    "note",
-    "error found",
-    "warning found",
-    "nothing wrong found",
-    "facts, not judged",
-    "not all judged",
-    "call",
-    "state",
-    "at",
-    "What each change costs",
-    "What forcing another one costs",
-    "below what is usual",
-    "With this routing, its slowest rank",
-    "Where every expert is chosen alike"};
-
 std::string filled(std::string_view english, const auto&... values) {
   return fmt::format(fmt::runtime(word(english)), values...);
 }
@@ -219,12 +168,13 @@ std::string verdict_in_language(const core::Document& document) {
 }
 
 std::span<const std::string_view> report_words() { return kWords; }
-std::span<const std::string_view> page_words() { return kPageWords; }
 
 core::Json words_of_page(const core::Document& document) {
   core::Json labels = core::Json::object(), texts = core::Json::object();
-  for (const auto& all : {report_words(), page_words()})
-    for (const std::string_view english : all) labels[std::string(english)] = word(english);
+  for (const std::string_view english : report_words())
+    labels[std::string(english)] = word(english);
+  for (const auto& [english, text] : core::translations(core::language(), "page", "text"))
+    labels[std::string(english)] = text;
   for (const Finding& finding : document.findings) add_texts(finding.id, texts);
   for (const core::Caveat& caveat : document.caveats) add_texts(caveat.id, texts);
   return {{"lang", "zh"},

@@ -20,9 +20,9 @@ core::Table in_words(core::Table table);
 // What was found, in a sentence made of the findings' own texts; empty in English and where a
 // document judges nothing.
 std::string verdict_in_language(const core::Document& document);
-// Every word that a report says by itself, for the test that each has its translation.
+// Every word that a report says by itself, for the test that each has its translation. Those of the
+// page stand in src/core/texts/zh_page.txt, and a test of web/ holds them against its sources.
 std::span<const std::string_view> report_words();
-std::span<const std::string_view> page_words();
 // All that the page needs to speak the language of --lang: pictures.words of its document.
 core::Json words_of_page(const core::Document& document);
 // The same of a document that was written before, as `report` reads it: its verdict and texts. The

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import { append, h } from "./dom";
 import { bytes } from "./format";
 import { color, onTheme } from "./theme";
+import { t } from "./words";
 
 export interface Line {
   name: string;
@@ -210,7 +211,7 @@ export function drawChart(chart: Chart): HTMLElement {
   const build = () => {
     const plot = new uPlot(optionsOf(chart, place.clientWidth || 800, at => {
       const words = said(at, chart);
-      tip.textContent = words || "point at the curve, or use the arrow keys, for the values at a size";
+      tip.textContent = words || t("point at the curve, or use the arrow keys, for the values at a size");
     }), aligned(chart), place);
     figure.insertBefore(legend(chart, plot), place);
     place.addEventListener("keydown", event => byKeys(plot, event));

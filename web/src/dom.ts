@@ -1,5 +1,7 @@
 // Elements from values. Every text of a document goes through clean() and becomes a text node or an
 // attribute: nothing is ever parsed as HTML.
+import { t } from "./words";
+
 export type Child = Node | string | number | null | undefined | false | Child[];
 type Attributes = { [name: string]: string | number | boolean | ((event: Event) => void) | undefined };
 
@@ -60,7 +62,7 @@ export function shortened<T>(all: T[], most: number, build: (part: T, index: num
                              word: string): Child[] {
   const shown: Child[] = all.slice(0, most).map(build);
   if (all.length > most)
-    shown.push(folded(`${all.length - most} more ${word}`,
+    shown.push(folded(t("{} more {}", all.length - most, word),
                       () => all.slice(most).map((part, index) => build(part, index + most)),
                       { class: "more" }));
   return shown;

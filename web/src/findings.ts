@@ -4,7 +4,7 @@ import { Child, folded, h, shortened } from "./dom";
 import { bytes, microseconds, plain, ranks } from "./format";
 import { Fields, fields, list, number, numbers, text } from "./json";
 import { inOrder } from "./verdict";
-import { explained, t } from "./words";
+import { explained, t, w } from "./words";
 
 const SIGNS: { [severity: string]: string } = { error: "\u2715", warning: "!", info: "i" };
 
@@ -78,13 +78,13 @@ export function finding(document: Fields, one: Fields, isOpen: boolean): Child {
       h("span", { class: "about" }, h("code", {}, id), " ", about.join(" \u00b7 ")))];
   const build = (): Child => h("div", { class: "proof" },
     bars(one),
-    inWords(document, id, ["meaning"]),
-    h("dl", {}, figure("expected", fields(one, "expected")), figure("observed", fields(one, "observed")),
-      figure("explains", fields(one, "explains"))),
+    inWords(document, id, [w("meaning")]),
+    h("dl", {}, figure(w("expected"), fields(one, "expected")), figure(w("observed"), fields(one, "observed")),
+      figure(w("explains"), fields(one, "explains"))),
     proofs.length > 0 && [h("h4", {}, t("evidence")),
                           h("ul", { class: "evidence" }, shortened(proofs, 30, evidence, t("lines")))],
     actions.length > 0 && [h("h4", {}, t("next")), h("ul", { class: "next" }, actions.map(next))],
-    inWords(document, id, ["cause", "cure"]),
+    inWords(document, id, [w("cause"), w("cure")]),
     h("p", { class: "soft" }, t("cause and cure: "), h("code", {}, `comm-probe explain ${id}`)));
   const element = folded(head, build, { class: `finding ${severity}` });
   if (isOpen) element.dispatchEvent(new Event("build"));
@@ -107,6 +107,6 @@ export function findings(document: Fields): Child {
       const isOpen = isFirst && text(one, "severity") !== "info";
       isFirst = false;
       return finding(document, one, isOpen);
-    }, `of ${text(group[0], "id")}`));
+    }, t("of {}", text(group[0], "id"))));
   return h("section", { class: "findings" }, h("h3", {}, t("Findings")), parts);
 }

@@ -1,4 +1,6 @@
 // Numbers as the terminal prints them: four digits, units with the value. GB is 10^9, GiB is 2^30.
+import { t } from "./words";
+
 const digits = (value: number, count = 4): string => {
   if (value === 0) return "0";
   const rounded = Number(value.toPrecision(count));
@@ -48,11 +50,10 @@ export function ranges(all: number[], most = 12): string {
     i = last + 1;
   }
   if (parts.length <= most) return parts.join(", ");
-  return `${parts.slice(0, most).join(", ")} and more, ${sorted.length} in all`;
+  return t("{} and more, {} in all", parts.slice(0, most).join(", "), sorted.length);
 }
 export const ranks = (all: number[]): string =>
-  `rank${all.length === 1 ? "" : "s"} ${ranges(all)}`;
-export const count = (many: number, word: string): string => `${many} ${word}${many === 1 ? "" : "s"}`;
+  all.length === 1 ? t("rank {}", all[0]) : t("ranks {}", ranges(all));
 
 // A number whose key names its unit: time_us, busbw_GBps, knee_bytes, overlap_pct.
 export function withUnit(key: string, value: number): string {

@@ -1,14 +1,13 @@
 // The page: reads the document that comm-probe embedded, shows it, or says why it cannot.
 import { Child, append, clean, h } from "./dom";
 import { findings } from "./findings";
-import { count } from "./format";
 import { Fields, Json, fields, isFields, list, text } from "./json";
 import { pictures } from "./pictures";
 import { curvesTogether } from "./pictures/curves";
 import { everything } from "./tables";
 import { prepareForPrint, themeButton } from "./theme";
 import { STANDING_WORDS, inputs, notes, standing, verdictCard } from "./verdict";
-import { speak, t } from "./words";
+import { count, speak, t, w } from "./words";
 
 // A part that fails takes nothing else with it.
 function guarded(name: string, build: () => Child): Child {
@@ -16,19 +15,19 @@ function guarded(name: string, build: () => Child): Child {
     return build();
   } catch (error) {
     console.warn(name, error);
-    return h("p", { class: "caveat" }, `${name} cannot be shown: ${String(error)}`);
+    return h("p", { class: "caveat" }, t("{} cannot be shown: {}", t(name), String(error)));
   }
 }
 
 function show(document: Fields): Child {
   return [
-    guarded("the verdict", () => verdictCard(document)),
-    guarded("the findings", () => findings(document)),
-    guarded("the notes", () => notes(document)),
-    guarded("the pictures", () => pictures(document)),
+    guarded(w("the verdict"), () => verdictCard(document)),
+    guarded(w("the findings"), () => findings(document)),
+    guarded(w("the notes"), () => notes(document)),
+    guarded(w("the pictures"), () => pictures(document)),
     h("section", { class: "figures" }, h("h3", {}, t("All figures")),
-      guarded("the inputs", () => inputs(document)),
-      guarded("the figures", () => everything(fields(document, "result")))),
+      guarded(w("the inputs"), () => inputs(document)),
+      guarded(w("the figures"), () => everything(fields(document, "result")))),
   ];
 }
 
@@ -46,9 +45,9 @@ function overview(documents: Fields[]): Child {
 }
 
 function joined(envelope: Fields, documents: Fields[]): Child {
-  return [h("section", {}, h("h2", {}, `${count(documents.length, "result")} on one page`), overview(documents)),
-          guarded("the notes", () => notes(envelope)),
-          guarded("the curves", () => curvesTogether(documents)),
+  return [h("section", {}, h("h2", {}, t("{} on one page", count(documents.length, "result"))), overview(documents)),
+          guarded(w("the notes"), () => notes(envelope)),
+          guarded(w("the curves"), () => curvesTogether(documents)),
           documents.map((document, index) =>
             h("article", { id: `d${index}` },
               h("h2", {}, nameOf(document), " ", h("span", { class: "soft" }, text(document, "file"))),
@@ -74,7 +73,7 @@ function start(): void {
   try {
     content = JSON.parse(source.textContent ?? "");
   } catch (error) {
-    append(root, h("p", { class: "caveat" }, `this page holds no document: ${String(error)}`));
+    append(root, h("p", { class: "caveat" }, t("this page holds no document: {}", String(error))));
     return;
   }
   const envelope = fields(content);

@@ -3,18 +3,19 @@
 import { Child, folded, h, shortened } from "./dom";
 import { ranges, withoutUnit, withUnit } from "./format";
 import { Fields, isFields, Json } from "./json";
+import { t } from "./words";
 
 const DEEPEST = 6;
 
 function short(key: string, value: Json | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return withUnit(key, value);
-  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "boolean") return t(value ? "yes" : "no");
   if (typeof value === "string") return value;
   if (Array.isArray(value)) {
     if (value.length > 2 && value.every(one => Number.isInteger(one))) return ranges(value as number[]);
     const parts = value.slice(0, 8).map(one => short(key, one));
-    return parts.join(", ") + (value.length > 8 ? `, and ${value.length - 8} more` : "");
+    return parts.join(", ") + (value.length > 8 ? t(", and {} more", value.length - 8) : "");
   }
   return Object.entries(value).map(([name, inner]) => `${withoutUnit(name)} ${short(name, inner)}`).join(", ");
 }
@@ -38,15 +39,20 @@ export function table(rows: Fields[], keys = keysOf(rows), most = 60): Child {
     h("div", { class: "wide", tabindex: 0 }, h("table", {}, head(), h("tbody", {}, some.map(line))));
   if (rows.length <= most) return whole(rows);
   return [whole(rows.slice(0, most)),
-          folded(`${rows.length - most} more rows`, () => whole(rows.slice(most, most + 5000)), { class: "more" })];
+          folded(t("{} more rows", rows.length - most), () => whole(rows.slice(most, most + 5000)), { class: "more" })];
 }
 
 const isTable = (value: Json[]): value is Fields[] => value.length > 0 && value.every(isFields);
 
+// Sentences stand below each other: commas would make one of them.
+const sentences = (value: Json): Child =>
+  Array.isArray(value) && value.length > 1 && value.some(one => typeof one === "string" && /\S \S+ \S/.test(one))
+    ? h("ul", {}, shortened(value, 8, one => h("li", {}, short("", one)), t("lines"))) : null;
+
 export function keyValues(entries: [string, Json][]): Child {
   if (entries.length === 0) return null;
   return h("dl", { class: "keys" }, entries.map(([key, value]) =>
-    [h("dt", {}, withoutUnit(key)), h("dd", {}, short(key, value))]));
+    [h("dt", {}, withoutUnit(key)), h("dd", {}, sentences(value) ?? short(key, value))]));
 }
 
 const isPlain = (value: Json): boolean =>
@@ -60,7 +66,7 @@ function part(key: string, value: Json, depth: number): Child {
   if (Array.isArray(value))
     return folded([title, " ", h("span", { class: "soft" }, String(value.length))],
                   () => isTable(value) ? table(value)
-                                       : shortened(value, 200, one => h("p", {}, short(key, one)), "lines"),
+                                       : shortened(value, 200, one => h("p", {}, short(key, one)), t("lines")),
                   { class: "part" });
   return folded(title, () => everything(value as Fields, depth + 1), { class: "part" });
 }

@@ -1,5 +1,6 @@
 // Light and dark: what the system says, until the button says otherwise.
 import { h } from "./dom";
+import { t } from "./words";
 
 const root = document.documentElement;
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -14,7 +15,7 @@ export const onTheme = (redraw: () => void): void => { listeners.push(redraw); }
 const tell = () => { for (const redraw of listeners) redraw(); };
 
 export function themeButton(): HTMLElement {
-  const button = h("button", { class: "theme", title: "light or dark" }, "light / dark");
+  const button = h("button", { class: "theme", title: t("light or dark") }, t("light / dark"));
   button.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     tell();

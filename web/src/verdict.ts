@@ -1,8 +1,8 @@
 // The top of a document: what limits it, the verdict in one sentence, its layer and how sure it is.
 import { Child, folded, h, shortened } from "./dom";
-import { count } from "./format";
-import { Fields, fields, list, number, text } from "./json";
-import { explained, t, verdictOf } from "./words";
+import { ranges, ranks } from "./format";
+import { Fields, fields, list, number, numbers, text } from "./json";
+import { count, explained, t, verdictOf, w } from "./words";
 
 export const SEVERITIES = ["error", "warning", "info"];
 export const findingsOf = (document: Fields): Fields[] =>
@@ -45,8 +45,8 @@ export function standing(document: Fields): Standing {
   return isShowing(document) ? "facts" : ofCurves(document);
 }
 export const STANDING_WORDS: { [state in Standing]: string } = {
-  error: "error found", warning: "warning found", limited: "limited", below: "below what is usual",
-  partly: "not all judged", facts: "facts, not judged", fine: "nothing wrong found",
+  error: w("error found"), warning: w("warning found"), limited: w("limited"), below: w("below what is usual"),
+  partly: w("not all judged"), facts: w("facts, not judged"), fine: w("nothing wrong found"),
 };
 const SIGNS: { [state in Standing]: string } = {
   error: "\u2715", warning: "!", limited: "?", below: "i", partly: "i", facts: "i", fine: "\u2713",
@@ -57,8 +57,8 @@ const limits = (caveat: Fields[string]): boolean => fields(caveat).limits !== fa
 const caveat = (document: Fields, one: Fields): Child =>
   h("p", { class: limits(one) ? "caveat limits" : "caveat" },
     h("b", {}, t(limits(one) ? "limited" : "note"), " "), h("code", {}, text(one, "id")),
-    ` ${t("missing")}: `, text(one, "missing"), "; ", h("span", { class: "soft" }, text(one, "effect")),
-    ["meaning", "cure"].map(name => {
+    ": ", text(one, "missing"), "; ", h("span", { class: "soft" }, text(one, "effect")),
+    [w("meaning"), w("cure")].map(name => {
       const words = explained(document, text(one, "id"), name);
       return words && h("span", { class: "soft words" }, ` ${t(name)}: ${words}`);
     }));
@@ -73,8 +73,8 @@ function sentence(document: Fields): string {
   const verdict = text(document, "verdict");
   if (verdict) return verdict;
   const { op, algorithm, ranks } = fields(document, "result");
-  if (op && ranks) return `${text(op)} on ${text(ranks)} ranks${algorithm ? ", " + text(algorithm) : ""}`;
-  return `the result of comm-probe ${text(document, "command")}`;
+  if (op && ranks) return t("{} on {} ranks", text(op), text(ranks)) + (algorithm ? `, ${text(algorithm)}` : "");
+  return t("the result of {}", `comm-probe ${text(document, "command")}`);
 }
 
 // Other languages have the word with "layer" behind it, as the findings say it.
@@ -82,6 +82,22 @@ const layerName = (layer: string): string => {
   const whole = `${layer} layer`, said = t(whole);
   return said === whole ? layer : said;
 };
+
+// Who it is about, without unfolding anything: the ranks of a hang or of the finding that decides, and the machines
+// that are odd. A hang also says who only waits, and where the cause lies.
+function about(document: Fields, worst: Fields | undefined): Child {
+  const result = fields(document, "result"), hang = fields(result, "verdict");
+  const culprits = numbers(hang, "culprit_ranks"), victims = numbers(hang, "victims");
+  const named = culprits.length > 0 ? culprits : numbers(worst, "ranks");
+  const odd = list(result, "odd").map(one => text(one)).filter(Boolean);
+  const where = text(hang, "class") === "healthy" ? "" : text(hang, "code_or_environment");
+  const rows: [string, string][] = [];
+  if (worst && named.length > 0) rows.push([t("who"), ranks(named)]);
+  if (worst && odd.length > 0) rows.push([t("machines"), odd.slice(0, 8).join(", ") + (odd.length > 8 ? ` ${t("and {} more", odd.length - 8)}` : "")]);
+  if (worst && victims.length > 0) rows.push([t("victims"), t("{} only wait: {}", count(victims.length, "rank"), ranges(victims))]);
+  if (worst && where) rows.push([t("where"), t(where)]);
+  return rows.length > 0 && h("dl", { class: "keys who" }, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+}
 
 // "slow (rdma layer, certain): ..." says layer and confidence itself; the others have them in the
 // finding that decides.
@@ -100,6 +116,7 @@ export function verdictCard(document: Fields): Child {
            caveats(document, true),
            verdictOf(document) && h("p", { class: "sentence" }, verdictOf(document)),
            h("p", { class: verdictOf(document) ? "soft" : "sentence" }, sentence(document)),
+           about(document, worst),
            h("p", { class: "standing" }, facts));
 }
 
@@ -120,7 +137,7 @@ export function inputs(document: Fields): Child {
   const row = (one: Fields): Child =>
     h("li", {}, h("code", {}, text(one, "path")), " ",
       h("span", { class: "soft" }, text(one, "kind"),
-        number(one, "rank") === null ? "" : `, rank ${text(one, "rank")}`));
-  return folded(`read from ${count(all.length, "input")}: ${kinds(all)}`,
-                () => h("ul", {}, shortened(all, 100, row, "inputs")), { class: "inputs" });
+        number(one, "rank") === null ? "" : `, ${t("rank {}", text(one, "rank"))}`));
+  return folded(t("read from {}: {}", count(all.length, "input"), kinds(all)),
+                () => h("ul", {}, shortened(all, 100, row, t("inputs"))), { class: "inputs" });
 }

@@ -15,7 +15,19 @@ export function speak(envelope: Fields): void {
   document.documentElement.lang = text(found, "lang");
 }
 
-export const t = (english: string): string => text(labels, english) || english;
+// t("{} of {} curves are shown", 8, 12): the values stand in their order.
+export function t(english: string, ...values: (string | number)[]): string {
+  const form = text(labels, english) || english;
+  let next = 0;
+  return values.length === 0 ? form : form.replace(/\{\}/g, () => String(values[next++] ?? ""));
+}
+// Of words that are said elsewhere: web/test/words.test.mjs finds them by it.
+export const w = (english: string): string => english;
+// "1 rank", "3 ranks": its plural is what is translated, "{} ranks".
+export function count(many: number, word: string): string {
+  const form = text(labels, `{} ${word}s`);
+  return form ? form.replace("{}", String(many)) : `${many} ${word}${many === 1 ? "" : "s"}`;
+}
 // The verdict made of the findings' own texts; empty in English.
 export const verdictOf = (document: Fields): string => text(wordsOf(document), "verdict");
 // "meaning", "cause" or "cure" of a finding or caveat; empty in English, where `explain` says it.

@@ -10,7 +10,7 @@ import { folder, root } from "./browser.mjs";
 let format;
 before(async () => {
   const outfile = join(folder, "format.mjs");
-  await build({ entryPoints: [join(root, "web/src/format.ts")], outfile, format: "esm", logLevel: "error" });
+  await build({ entryPoints: [join(root, "web/src/format.ts")], outfile, bundle: true, format: "esm", logLevel: "error" });
   format = await import(pathToFileURL(outfile).href);
 });
 

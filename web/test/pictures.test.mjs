@@ -66,6 +66,40 @@ describe("who is accused in a hang", () => {
     }));
 });
 
+describe("who a verdict is about stands in it", () => {
+  const who = page => page.locator(".verdict .who").innerText();
+  const gpuError = `${shared}/hang/15_gpu_error_only_active`;
+  test("of a hang: the rank, who only waits, and where the cause lies", { skip: !isThere(gpuError) && "no ../shared/data/hang" }, () =>
+    onPage("who", ["hang", gpuError], async page => {
+      assert.match((await who(page)).replace(/\s+/g, " "), /who rank 2 victims 3 ranks only wait: 0, 1, 3 where environment/);
+    }));
+  const noDump = `${shared}/hang/07_rank_exited_no_dump`;
+  test("of a hang: what else it can be", { skip: !isThere(noDump) && "no ../shared/data/hang" }, () =>
+    onPage("or", ["hang", noDump], async page => {
+      assert.match((await who(page)).replace(/\s+/g, " "), /who rank 3 victims 3 ranks only wait: 0-2 where undecided/);
+      assert.match(await page.locator("main").innerText(), /network_or_hardware, decided by: the log or the dump of rank 3/);
+    }));
+  test("of a trace: the rank of the finding", { skip: !isThere(`${shared}/trace/cases/08_straggler`) && "no ../shared/data/trace" }, () =>
+    onPage("who-trace", ["trace", `${shared}/trace/cases/08_straggler`], async page => assert.match(await who(page), /rank 2/)));
+});
+
+describe("a band is that of this run", () => {
+  const c02 = `${shared}/field/curves/c02_aws_p4de_2n_allreduce_rankprefix.txt`;
+  // healthy at 76.79 GB/s by a tree over two nodes; 40 to 48 GB/s are a ring's
+  test("the band of a ring is not drawn where NCCL takes a tree", { skip: !isThere(c02) && "no ../shared/data/field" }, () =>
+    onPage("no-band", ["curve", c02, "--machine", "aws-p4de", "--nodes", "2"], async page => {
+      await page.waitForSelector(".chart canvas");
+      assert.match(await page.locator(".curves figcaption").innerText(), /no band is drawn: NCCL's model takes nccl-tree here/);
+      await page.setViewportSize({ width: 390, height: 800 });
+      assert.doesNotMatch(await page.locator(".chart-marks").innerText(), /reference/);
+    }));
+  test("the band of one node is drawn", () => onPage("band", ["curve", "tests/inputs/h200x2/all_reduce.txt", "--machine", "dgx-h200"], async page => {
+    await page.waitForSelector(".chart canvas");
+    await page.setViewportSize({ width: 390, height: 800 });
+    assert.match(await page.locator(".chart-marks").innerText(), /reference: /);
+  }));
+});
+
 const badge = page => page.locator(".verdict .sign").innerText();
 
 describe("nothing is green that nobody judged", () => {
@@ -84,6 +118,18 @@ describe("nothing is green that nobody judged", () => {
 
   test("healthy dumps are judged", () =>
     onPage("healthy", ["hang", "tests/inputs/h200x2/hang/healthy"], async page => assert.match(await badge(page), /nothing wrong found/)));
+});
+
+describe("what is left out is said", () => {
+  test("the trees of many ranks", () => onPage("many", ["nccl", "plan", "--topo", topologyFile, "--nodes", "128"], async page => {
+    assert.match(await page.locator(".channels").innerText(), /the trees of so many ranks, 8 deep, are left out; comm-probe nccl plan --full has them/);
+  }));
+  test("which version decides, and how many nodes", () => onPage("policy", ["topo", "check", "--from", topologyFile], async page => {
+    assert.match(await page.locator("main").innerText(), /What NCCL decides: NCCL 2\.28, 2 nodes alike/);
+  }));
+  test("who says the figures of a link", () => onPage("assumed", ["calc", "all_reduce", "-n", "8", "-s", "64KiB", "--alpha", "10us", "--beta", "25GB/s"], async page => {
+    assert.match(await page.locator("main").innerText(), /the link: alpha 10 us, beta 25 GB\/s \(assumed: given on the command line\)/);
+  }));
 });
 
 const width = part => part.evaluate(element => element.getBoundingClientRect().width);

@@ -100,7 +100,9 @@ TEST_F(Completion, OfBashKnowsValues) {
                                           "comm-probe man do",
                                           "comm-probe explain curve.plateau-",
                                           "comm-probe --lang ",
-                                          "comm-probe calc all_to"};
+                                          "comm-probe calc all_to",
+                                          "comm-probe curve --color = a",
+                                          "comm-probe curve --machine = "};
   const std::vector<Words> offers = bash_offers(script("bash"), folder_, lines);
   EXPECT_THAT(offers[0], testing::UnorderedElementsAre("auto", "always"));
   EXPECT_THAT(offers[1], Contains("script.bash"));
@@ -116,6 +118,9 @@ TEST_F(Completion, OfBashKnowsValues) {
   EXPECT_THAT(offers[11], Contains("curve.plateau-low"));
   EXPECT_THAT(offers[12], testing::UnorderedElementsAre("en", "zh"));
   EXPECT_THAT(offers[13], testing::UnorderedElementsAre("all_to_all"));
+  // --color=a and --machine=, as readline divides them
+  EXPECT_THAT(offers[14], testing::UnorderedElementsAre("auto", "always"));
+  EXPECT_THAT(offers[15], Contains("dgx-h100"));
 }
 
 // The words that fish offers: "--json<tab>description".
@@ -202,7 +207,11 @@ TEST_F(Completion, OfZshOffersWhatTheHelpLists) {
       EXPECT_TRUE(body.find("'" + option + "[") != body.npos ||
                   body.find("{" + option + ",") != body.npos ||
                   body.find("," + option + "}") != body.npos ||
-                  body.find("," + option + ",") != body.npos)
+                  body.find("," + option + ",") != body.npos ||
+                  body.find("'" + option + "=[") != body.npos ||
+                  body.find("{" + option + "=,") != body.npos ||
+                  body.find("," + option + "=}") != body.npos ||
+                  body.find("," + option + "=,") != body.npos)
           << name << " " << option;
     for (const std::string& inner : names_of(command))
       EXPECT_THAT(body, HasSubstr("'" + inner + ":"));
@@ -218,6 +227,11 @@ TEST_F(Completion, OfZshListsInItsLineEditor) {
   for (const char* option : {"--json", "--baseline"}) EXPECT_THAT(options, HasSubstr(option));
   const std::string inner = zsh_listing(folder_, "comm-probe calc path --");
   for (const char* option : {"--gpu", "--nic"}) EXPECT_THAT(inner, HasSubstr(option));
+  // the operation beside the subcommands of calc, and the options behind it
+  const std::string first = zsh_listing(folder_, "comm-probe calc all");
+  for (const char* word : {"all_reduce", "all_gather"}) EXPECT_THAT(first, HasSubstr(word));
+  EXPECT_THAT(zsh_listing(folder_, "comm-probe calc all_reduce --m"), HasSubstr("--machine"));
+  EXPECT_THAT(zsh_listing(folder_, "comm-probe curve --color=a"), HasSubstr("always"));
 }
 
 TEST(CompletionScripts, AreRefusedForOtherShells) {

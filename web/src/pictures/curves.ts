@@ -4,7 +4,7 @@ import { Chart, Line, Mark, drawChart, lineColor, lineDash } from "../chart";
 import { Child, h } from "../dom";
 import { bandwidth, bytes, microseconds } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
-import { t } from "../words";
+import { t, w } from "../words";
 
 const MOST_SHOWN = 8;
 
@@ -19,8 +19,8 @@ const fileOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
 function nameOf(curve: Fields): string {
   const ranks = number(curve, "ranks");
-  const parts = [text(curve, "op") || "transfer"];
-  if (ranks !== null) parts.push(`on ${ranks} ranks`);
+  const parts = [text(curve, "op") || t("transfer")];
+  if (ranks !== null) parts.push(t("on {} ranks", ranks));
   if (text(curve, "file")) parts.push(fileOf(text(curve, "file")));
   if (text(curve, "label")) parts.push(text(curve, "label"));
   return parts.join(" ");
@@ -109,47 +109,51 @@ function linesOf(curves: Curve[], value: Value): Line[] {
   const isAlone = curves.length === 1;
   curves.forEach((curve, index) => {
     const isShown = index < MOST_SHOWN;
-    const word = isMeasured(curve.rows) ? "measured" : "predicted: what is taken";
+    const word = isMeasured(curve.rows) ? t("measured") : t("predicted: what is taken");
     const name = isAlone ? word : curve.name;
     const outside = pointsOf(curve, value, false);
     const inside = pointsOf(curve, value, true);
     if (outside.length > 0)
-      lines.push({ name: isAlone && inside.length > 0 ? "measured, out of place" : name, points: outside,
+      lines.push({ name: isAlone && inside.length > 0 ? t("measured, out of place") : name, points: outside,
                    color: lineColor(index), dash: lineDash(index), isShown, width: isMeasured(curve.rows) ? undefined : 3.4 });
     if (inside.length > 0 && (isAlone || outside.length === 0))
-      lines.push({ name: "measured, in place", points: inside, color: isAlone ? "c2" : lineColor(index),
+      lines.push({ name: t("measured, in place"), points: inside, color: isAlone ? "c2" : lineColor(index),
                    dash: [3, 3], isShown: outside.length === 0 });
     if (!isAlone) return;
     const ours = predicted(curve.rows, value);
-    if (ours.length > 0) lines.push({ name: "predicted", points: ours, color: "c1", dash: [7, 5] });
+    if (ours.length > 0) lines.push({ name: t("predicted"), points: ours, color: "c1", dash: [7, 5] });
     const model = modelPoints(curve, value);
     lines.push(...candidates(curve.rows, value));
-    if (model.length > 0) lines.push({ name: "NCCL's model", points: model, color: "c3", dash: [7, 4], isPoints: curve.model.length === 0 });
+    if (model.length > 0) lines.push({ name: t("NCCL's model"), points: model, color: "c3", dash: [7, 4], isPoints: curve.model.length === 0 });
   });
   return lines;
 }
 
+// The band between nodes is that of a ring. Where NCCL's model takes a tree, or adds in the switch, healthy runs lie elsewhere.
+const isOfThisRun = (facts: Fields): boolean =>
+  (number(facts, "nodes") ?? 1) < 2 || !/tree|nvls|collnet/.test(text(facts, "nccl_model", "plateau", "algorithm"));
+
 function marksOf(facts: Fields, value: Value): Pick<Chart, "band" | "levels" | "sizes"> {
   const sizes: Mark[] = [];
   const knee = number(facts, "fit", "knee_bytes");
-  if (knee !== null && knee > 0) sizes.push({ at: knee, name: `knee ${bytes(knee)}`, color: "c4" });
+  if (knee !== null && knee > 0) sizes.push({ at: knee, name: `${t("knee")} ${bytes(knee)}`, color: "c4" });
   const isOpen = fields(facts, "plateau").saturated === false;  // the verdict says that no plateau is seen
   const ninety = isOpen ? null : number(facts, "plateau", "measured90_bytes");
-  if (ninety !== null) sizes.push({ at: ninety, name: `90 % of the peak from ${bytes(ninety)}`, color: "soft" });
+  if (ninety !== null) sizes.push({ at: ninety, name: t("90 % of the peak from {}", bytes(ninety)), color: "soft" });
   if (value === "time") return { sizes };
   const levels: Mark[] = [];
   const plateau = isOpen ? null : number(facts, "plateau", "busbw_GBps") ?? number(facts, "fit", "plateau_busbw_GBps");
-  if (plateau !== null) levels.push({ at: plateau, name: `plateau ${bandwidth(plateau)}`, color: "c0" });
+  if (plateau !== null) levels.push({ at: plateau, name: `${t("plateau")} ${bandwidth(plateau)}`, color: "c0" });
   const low = number(facts, "reference", "low_GBps");
   const high = number(facts, "reference", "high_GBps");
-  const band = low !== null && high !== null
-    ? { low, high, name: `reference: ${bandwidth(low)} to ${bandwidth(high)}` } : undefined;
+  const band = low !== null && high !== null && isOfThisRun(facts)
+    ? { low, high, name: t("reference: {} to {}", bandwidth(low), bandwidth(high)) } : undefined;
   return { sizes, levels, band };
 }
 
 function chartOf(curves: Curve[], value: Value): Chart {
   const alone = curves.length === 1 ? marksOf(curves[0].facts, value) : {};
-  return { title: value === "time" ? "time over message size" : "busbw over message size",
+  return { title: value === "time" ? t("time over message size") : t("busbw over message size"),
            lines: linesOf(curves, value), isLog: value === "time",
            format: value === "time" ? microseconds : bandwidth, ...alone };
 }
@@ -157,15 +161,15 @@ function chartOf(curves: Curve[], value: Value): Chart {
 function caption(curve: Curve): Child {
   const said: string[] = [];
   const reference = text(curve.facts, "reference", "source");
-  if (reference) said.push(`the green band: ${reference} (${text(curve.facts, "reference", "basis")})`);
+  if (reference) said.push(`${isOfThisRun(curve.facts) ? t("the green band") : t("no band is drawn: NCCL's model takes {} here, and the reference of {} to {} is that of a ring", text(curve.facts, "nccl_model", "plateau", "algorithm"), bandwidth(number(curve.facts, "reference", "low_GBps") ?? 0), bandwidth(number(curve.facts, "reference", "high_GBps") ?? 0))}: ${reference} (${t(text(curve.facts, "reference", "basis"))})`);
   const model = text(curve.facts, "nccl_model", "source");
-  if (model) said.push(`NCCL's model: ${model}`);
+  if (model) said.push(`${t("NCCL's model")}: ${model}`);
   const latency = number(curve.facts, "left_end", "latency_us");
-  if (latency !== null) said.push(`smallest messages take ${microseconds(latency)}`);
+  if (latency !== null) said.push(t("smallest messages take {}", microseconds(latency)));
   const standing = text(curve.facts, "standing");
-  if (standing) said.push(`standing: ${standing}`);
-  if (fields(curve.facts, "plateau").saturated === false) said.push("its sizes show no plateau: none is drawn");
-  if (list(curve.rows[0], "candidates").length > 0) said.push("a colour is an algorithm; its line is dotted for LL, dashed for LL128, full for Simple");
+  if (standing) said.push(`${t("standing")}: ${t(standing)}`);
+  if (fields(curve.facts, "plateau").saturated === false) said.push(t("its sizes show no plateau: none is drawn"));
+  if (list(curve.rows[0], "candidates").length > 0) said.push(t("a colour is an algorithm; its line is dotted for LL, dashed for LL128, full for Simple"));
   return said.length > 0 && h("figcaption", {}, said.join("; "));
 }
 
@@ -176,13 +180,13 @@ function section(all: Curve[], title: string): Child {
     place.replaceChildren(drawChart(chartOf(all, value)));
     for (const [name, button] of buttons) button.setAttribute("aria-pressed", String(name === value));
   };
-  for (const value of ["busbw", "time"] as const) buttons.set(value, h("button", { click: () => show(value) }, value));
+  for (const value of ["busbw", "time"] as const) buttons.set(value, h("button", { click: () => show(value) }, value === "time" ? t("time") : value));
   show("busbw");
   return h("section", { class: "curves" }, h("h3", {}, t(title)),
     h("p", { class: "tools" }, [...buttons.values()]), place,
     all.length === 1 ? caption(all[0])
       : h("figcaption", {}, all.length > MOST_SHOWN
-          ? `${MOST_SHOWN} of ${all.length} curves are shown at first; the boxes choose` : "the boxes choose what is shown"));
+          ? t("{} of {} curves are shown at first; the boxes choose", MOST_SHOWN, all.length) : t("the boxes choose what is shown")));
 }
 
 export function curves(document: Fields): Child {
@@ -190,11 +194,11 @@ export function curves(document: Fields): Child {
   // candidates of one size stand as bars among the ledgers
   const sizes = new Set(all.flatMap(one => one.rows.map(row => number(row, "bytes"))));
   if (sizes.size === 1 && list(all[0].rows[0], "candidates").length > 0) return null;
-  return all.length > 0 && section(all, "Bandwidth over the size of the message");
+  return all.length > 0 && section(all, w("Bandwidth over the size of the message"));
 }
 
 // The curves of several results in one picture, where more than one has any.
 export function curvesTogether(documents: Fields[]): Child {
   const each = documents.map(curvesOf).filter(all => all.length > 0);
-  return each.length > 1 && section(each.flat(), "All curves over the size of the message");
+  return each.length > 1 && section(each.flat(), w("All curves over the size of the message"));
 }

@@ -1,12 +1,11 @@
 // How doctor came to its verdict: the questions in their order, what each found, and what would have
 // to be known where an answer is missing.
 import { Child, folded, h } from "../dom";
-import { count } from "../format";
 import { Fields, fields, isFields, list, text } from "../json";
-import { t } from "../words";
+import { count, t, w } from "../words";
 
 const LOOKS: { [outcome: string]: [string, string] } = {
-  found: ["warning", "!"], noted: ["noted", "i"], fine: ["fine", "\u2713"], "not there": ["unknown", "\u2013"],
+  [w("found")]: ["warning", "!"], [w("noted")]: ["noted", "i"], [w("fine")]: ["fine", "\u2713"], [w("not there")]: ["unknown", "\u2013"],
 };
 
 function step(one: Fields): Child {
@@ -15,10 +14,10 @@ function step(one: Fields): Child {
   const named = list(one, "findings").map(id => text(id)).filter(Boolean);
   return h("li", { class: look },
     h("span", { class: "mark", "aria-hidden": "true" }, sign),
-    h("span", {}, h("b", {}, text(one, "step")), ": ", text(one, "question"), "? ",
-      h("span", { class: `outcome ${look}` }, outcome),
+    h("span", {}, h("b", {}, text(one, "step")), ": ", `${text(one, "question")}? `,
+      h("span", { class: `outcome ${look}` }, t(outcome)),
       named.length > 0 && [" ", h("code", {}, named.join(", "))],
-      outcome === "not there" && text(one, "to_know") && h("span", { class: "soft know" }, `to know it: ${text(one, "to_know")}`)));
+      outcome === "not there" && text(one, "to_know") && h("span", { class: "soft know" }, `${t("to know it")}: ${text(one, "to_know")}`)));
 }
 
 export function decisions(document: Fields): Child {
@@ -30,8 +29,8 @@ export function decisions(document: Fields): Child {
     [...trees].map(([tree, all]) => {
       const answered = all.filter(one => text(one, "outcome") !== "not there");
       const rest = all.filter(one => text(one, "outcome") === "not there");
-      return [h("h4", {}, tree && `a job that is ${tree}`), h("ol", {}, answered.map(step)),
-              rest.length > 0 && folded(`${count(rest.length, "question")} without an answer: the inputs are not there`,
+      return [h("h4", {}, tree && t("a job that is {}", t(tree))), h("ol", {}, answered.map(step)),
+              rest.length > 0 && folded(t("{} without an answer: the inputs are not there", count(rest.length, "question")),
                                         () => h("ol", {}, rest.map(step)), { class: "more" })];
     }));
 }

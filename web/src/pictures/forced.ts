@@ -14,9 +14,9 @@ function cell(row: Fields, setting: string): Child {
   const ratio = number(one, "ratio");
   if (one === undefined || ratio === null) return h("td", { class: "taken" }, "\u2013");
   const method = `${text(one, "algorithm")} ${text(one, "protocol")}`;
-  const title = `${setting} leaves ${method}: ${microseconds(number(one, "time_us") ?? 0)}`;
-  if (method === `${text(row, "algorithm")} ${text(row, "protocol")}`) return h("td", { class: "taken", title }, "taken");
-  const look = h("td", { class: "cost", title }, `${plain(ratio, 3)}x ${text(one, "pays") === "latency" ? "steps" : "bytes"}`);
+  const title = t("{} leaves {}: {}", setting, method, microseconds(number(one, "time_us") ?? 0));
+  if (method === `${text(row, "algorithm")} ${text(row, "protocol")}`) return h("td", { class: "taken", title }, t("taken"));
+  const look = h("td", { class: "cost", title }, `${plain(ratio, 3)}x ${text(one, "pays") === "latency" ? t("steps") : t("bytes")}`);
   look.style.setProperty("--part", `${Math.max(0, Math.min(70, 22 * Math.log2(ratio)))}%`);
   return look;
 }
@@ -30,9 +30,9 @@ export function forced(document: Fields): Child {
   const line = (row: Fields) => h("tr", {}, h("td", {}, bytes(number(row, "bytes") ?? 0)), groups.flat().map(setting => cell(row, setting)));
   const table = (some: Fields[]) => h("div", { class: "wide", tabindex: 0 }, h("table", { class: "forced" },
     h("thead", {}, h("tr", {}, h("th", {}), groups.map((all, index) => h("th", { colspan: all.length }, names[index]))),
-      h("tr", {}, h("th", {}, "size"), groups.flat().map(setting => h("th", {}, setting.slice(setting.indexOf("=") + 1))))),
+      h("tr", {}, h("th", {}, t("size")), groups.flat().map(setting => h("th", {}, setting.slice(setting.indexOf("=") + 1))))),
     h("tbody", {}, some.map(line))));
   return h("section", { class: "forcing" }, h("h3", {}, t("What forcing another one costs")),
-    table(rows.slice(0, FIRST)), rows.length > FIRST && folded(`${rows.length - FIRST} more rows`, () => table(rows.slice(FIRST, 1000)), { class: "more" }),
-    h("p", { class: "soft" }, "times the time of what is taken, with the best that the setting would leave, and what pays for it: steps (latency) or bytes (bandwidth); NCCL's own estimate"));
+    table(rows.slice(0, FIRST)), rows.length > FIRST && folded(t("{} more rows", rows.length - FIRST), () => table(rows.slice(FIRST, 1000)), { class: "more" }),
+    h("p", { class: "soft" }, t("times the time of what is taken, with the best that the setting would leave, and what pays for it: steps (latency) or bytes (bandwidth); NCCL's own estimate")));
 }

@@ -24,12 +24,12 @@ export function gap(document: Fields): Child {
     const explained = number(finding, "explains", "value");
     if (explained === null || text(finding, "explains", "unit") !== "GB/s") continue;
     const value = Math.min(explained, expected - from);
-    if (value > 0) parts.push(row(text(finding, "id"), "explained", value, from, expected, "GB/s", "of what is missing"));
+    if (value > 0) parts.push(row(text(finding, "id"), "explained", value, from, expected, "GB/s", t("of what is missing")));
     from += Math.max(0, value);
   }
   return h("section", {}, h("h3", {}, t("The gap")),
-    h("figure", {}, row("expected", "measured", expected, 0, expected, "GB/s", `${text(one, "basis")}: ${text(one, "source")}`),
-      row("observed", "bandwidth", observed, 0, expected, "GB/s", text(one, "file")), parts,
+    h("figure", {}, row(t("expected"), "measured", expected, 0, expected, "GB/s", `${t(text(one, "basis"))}: ${text(one, "source")}`),
+      row(t("observed"), "bandwidth", observed, 0, expected, "GB/s", text(one, "file")), parts,
       expected - from > 0.005 * expected && parts.length > 0 &&
-        row("not explained", "open", expected - from, from, expected, "GB/s", "no finding accounts for it")));
+        row(t("not explained"), "open", expected - from, from, expected, "GB/s", t("no finding accounts for it"))));
 }

@@ -1,23 +1,23 @@
 // Rank x group: how far each rank has come in each communicator. Ranks that stand alike in all groups
 // share a row, so that a thousand ranks are a few rows.
 import { Child, folded, h, s } from "../dom";
-import { count, ranges, ranks as ranksText } from "../format";
+import { ranges, ranks as ranksText } from "../format";
 import { Fields, isFields, list, number, numbers, text } from "../json";
 import { tipOver } from "../tip";
-import { t } from "../words";
+import { count, t, w } from "../words";
 import { Hang, Messages, hangOf, isVictim, messagesOf } from "./waiting";
 
 type State = "even" | "waits" | "held" | "behind" | "missing" | "unknown";
 interface Cell { state: State; says: string; short: string }
-interface Group { name: string; title: string; ranks: number[]; cells: Map<number, Cell>; weight: number }
+interface Group { name: string; title: string; head: string; ranks: number[]; cells: Map<number, Cell>; weight: number }
 interface Row { ranks: number[]; cells: (Cell | undefined)[] }
 
 const COLORS: { [state in State]: string } = {
   even: "var(--idle)", waits: "var(--orange)", held: "var(--panel)", behind: "var(--red)", missing: "var(--grey)", unknown: "var(--line)",
 };
 const WORDS: [State, string][] = [
-  ["even", "as far as the others, nothing open"], ["waits", "in a call that is not over"],
-  ["held", "has issued fewer calls: waits in another one"], ["behind", "has issued fewer calls than others, or not its side of a message"], ["missing", "no dump of this rank"], ["unknown", "not known"],
+  ["even", w("as far as the others, nothing open")], ["waits", w("in a call that is not over")],
+  ["held", w("has issued fewer calls: waits in another one")], ["behind", w("has issued fewer calls than others, or not its side of a message")], ["missing", w("no dump of this rank")], ["unknown", w("not known")],
 ];
 // Which groups are drawn first: those where somebody is behind.
 const WEIGHTS: { [state in State]: number } = { even: 0, unknown: 0, held: 1, waits: 1, missing: 2, behind: 3 };
@@ -25,19 +25,18 @@ const MOST_GROUPS = 16;
 const FIRST_ROWS = 40;
 const MOST_ROWS = 1100;
 
-const shown = (value: number | null): string => value === null ? "?" : value < 0 ? "none" : String(value);
+const shown = (value: number | null): string => value === null ? "?" : value < 0 ? t("none") : String(value);
 
 function cellOf(standing: Fields, most: number | null): Cell {
   const enqueued = number(standing, "last_enqueued");
   const completed = number(standing, "last_completed");
   const open = number(standing, "open") ?? 0;
   if (enqueued === null || (enqueued === 0 && completed === null))  // sends and receives have no such numbers
-    return { state: "unknown", says: "no collective of this group is known", short: "\u2013" };
+    return { state: "unknown", says: t("no collective of this group is known"), short: "\u2013" };
   const lag = most === null ? 0 : most - enqueued;
   const state: State = lag > 0 ? "behind" : open > 0 ? "waits" : "even";
-  const says = `last call issued ${shown(enqueued)}, started ${shown(number(standing, "last_started"))}, ` +
-    `completed ${shown(completed)}; ${count(open, "call")} open` +
-    (lag > 0 ? `; others have issued ${most}` : "");
+  const says = t("last call issued {}, started {}, completed {}; {} open", shown(enqueued), shown(number(standing, "last_started")), shown(completed), count(open, "call")) +
+    (lag > 0 ? `; ${t("others have issued {}", most ?? 0)}` : "");
   return { state, says, short: `${shown(completed)}/${shown(enqueued)}` };
 }
 
@@ -45,11 +44,11 @@ function cellOf(standing: Fields, most: number | null): Cell {
 function known(hang: Hang, messages: Messages, rank: number, cell: Cell): Cell {
   const inside = messages.inside.get(rank), holding = messages.holding.get(rank);
   if (holding !== undefined && (hang.named.has(rank) || inside === undefined))
-    return { state: hang.named.has(rank) || !isVictim(hang, rank) ? "behind" : "held", short: "p2p missing",
-             says: `its side is missing: ${holding}; ${cell.says}` };
+    return { state: hang.named.has(rank) || !isVictim(hang, rank) ? "behind" : "held", short: t("p2p missing"),
+             says: `${t("its side is missing: {}", holding)}; ${cell.says}` };
   if (inside !== undefined && cell.state !== "behind")
-    return { state: "waits", short: "waits in p2p", says: `in ${inside}${holding ? `, and its side is missing: ${holding}` : ""}; ${cell.says}` };
-  if (cell.state === "behind" && isVictim(hang, rank)) return { ...cell, state: "held", says: `${cell.says}; waits in a call itself` };
+    return { state: "waits", short: t("waits in p2p"), says: `${t("in {}", inside)}${holding ? `, ${t("its side is missing: {}", holding)}` : ""}; ${cell.says}` };
+  if (cell.state === "behind" && isVictim(hang, rank)) return { ...cell, state: "held", says: `${cell.says}; ${t("waits in a call itself")}` };
   return cell;
 }
 
@@ -63,12 +62,13 @@ function groupOf(hang: Hang, group: Fields): Group {
     const cell = cellOf(standing, most);
     for (const rank of numbers(standing, "ranks")) cells.set(rank, known(hang, messages, rank, cell));
   }
-  const absent: Cell = { state: "missing", says: "no dump: what it did is not known", short: "no dump" };
+  const absent: Cell = { state: "missing", says: t("no dump: what it did is not known"), short: t("no dump") };
   for (const rank of numbers(group, "ranks")) if (!cells.has(rank)) cells.set(rank, absent);
   const name = text(group, "name");
   const description = text(group, "desc");
-  return { name, cells, ranks: numbers(group, "ranks"),
-           title: `group ${name}${description && description !== name ? ` (${description})` : ""}`,
+  const head = name + (description && description !== name ? ` (${description})` : "");
+  return { name, head, cells, ranks: numbers(group, "ranks"),
+           title: t("group {}", head),
            weight: [...cells.values()].reduce((most, cell) => Math.max(most, WEIGHTS[cell.state]), 0) };
 }
 
@@ -104,13 +104,13 @@ function drawing(groups: Group[], rows: Row[], culprits: Set<number>): Element {
   const width = size.left + groups.length * size.width + 8;
   const height = size.top + rows.length * size.height + 8;
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-                             "aria-label": "ranks and groups: how far each has come" });
+                             "aria-label": t("ranks and groups: how far each has come") });
   picture.style.maxWidth = "none";
   const room = Math.floor((size.width - 8) / 7.8);
   groups.forEach((group, column) => {
     const x = size.left + column * size.width;
-    picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, cut(group.title.slice(6), room)));
-    picture.appendChild(s("text", { x, y: 31, "font-size": 11, class: "soft" }, `${group.ranks.length} ranks`.slice(0, room)));
+    picture.appendChild(s("text", { x, y: 16, "font-size": 12 }, cut(group.head, room)));
+    picture.appendChild(s("text", { x, y: 31, "font-size": 11, class: "soft" }, count(group.ranks.length, "rank").slice(0, room)));
   });
   rows.forEach((row, line) => {
     const y = size.top + line * size.height;
@@ -152,21 +152,21 @@ export function groupMatrix(document: Fields): Child {
   const rest: string[] = [];
   const others = uneven.length > 0 ? all.filter(group => group.weight === 0) : [];
   const silent = others.filter(group => [...group.cells.values()].every(cell => cell.state === "unknown")).length;
-  if (others.length > silent) rest.push(`in ${count(others.length - silent, "further group")} all ranks agree and nothing is open`);
-  if (silent > 0) rest.push(`of ${count(silent, "further group")} no call is known`);
-  if (uneven.length > groups.length) rest.push(`${uneven.length - groups.length} more groups are not drawn`);
-  if (rows.length > MOST_ROWS) rest.push(`${rows.length - MOST_ROWS} more rows are not drawn`);
-  if (culprits.size > 0) rest.push("\u25b8 named by the verdict");
+  if (others.length > silent) rest.push(t("in {} all ranks agree and nothing is open", count(others.length - silent, "further group")));
+  if (silent > 0) rest.push(t("of {} no call is known", count(silent, "further group")));
+  if (uneven.length > groups.length) rest.push(t("{} more groups are not drawn", uneven.length - groups.length));
+  if (rows.length > MOST_ROWS) rest.push(t("{} more rows are not drawn", rows.length - MOST_ROWS));
+  if (culprits.size > 0) rest.push(`\u25b8 ${t("named by the verdict")}`);
   return h("section", { class: "matrix" }, h("h3", {}, t("How far each rank has come")),
     h("p", { class: "legend" }, WORDS.filter(([state]) => used.has(state)).map(([state, words]) => {
       const sign = h("i");
       sign.style.background = COLORS[state];
       if (state === "held") sign.style.boxShadow = "inset 0 0 0 2px var(--orange)";
-      return h("span", {}, sign, words);
+      return h("span", {}, sign, t(words));
     })),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, drawing(groups, rows.slice(0, FIRST_ROWS), culprits)),
-      rows.length > FIRST_ROWS && folded(`${rows.length - FIRST_ROWS} more rows`, () => h("div", { class: "wide", tabindex: 0 },
+      rows.length > FIRST_ROWS && folded(t("{} more rows", rows.length - FIRST_ROWS), () => h("div", { class: "wide", tabindex: 0 },
         drawing(groups, rows.slice(FIRST_ROWS, MOST_ROWS), culprits)), { class: "more" }),
-      h("figcaption", {}, ["a row: ranks that stand alike; a cell: last collective completed / last issued, p2p: a send or receive",
+      h("figcaption", {}, [t("a row: ranks that stand alike; a cell: last collective completed / last issued, p2p: a send or receive"),
                            ...rest].join("; "))));
 }

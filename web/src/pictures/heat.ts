@@ -46,7 +46,7 @@ function received(result: Fields): Child {
   const known = all.filter((one): one is number => one !== null);
   if (known.length < 2) return null;
   const most = known.reduce((a, b) => Math.max(a, b)), mean = known.reduce((a, b) => a + b) / known.length;
-  const bars = h("div", { class: "columns", role: "img", "aria-label": "what each rank receives" });
+  const bars = h("div", { class: "columns", role: "img", "aria-label": t("What each rank receives") });
   for (const value of known) {
     const bar = h("i", { class: value === most ? "hot" : "" });
     bar.style.height = `${most > 0 ? (100 * value) / most : 0}%`;
@@ -55,16 +55,16 @@ function received(result: Fields): Child {
   tipOver(bars, event => {
     const box = bars.getBoundingClientRect();
     const rank = Math.floor(((event.clientX - box.left) / box.width) * known.length);
-    return known[rank] === undefined ? "" : `rank ${rank} receives ${known[rank]}, ${plain(known[rank] / mean, 3)} times the mean`;
+    return known[rank] === undefined ? "" : t("rank {} receives {}, {} times the mean", rank, known[rank], plain(known[rank] / mean, 3));
   });
-  return [h("h4", {}, "What each rank receives"), bars];
+  return [h("h4", {}, t("What each rank receives")), bars];
 }
 
 export function heatMap(document: Fields): Child {
   const result = fields(document, "result");
   const heat = heatOf(result);
   if (heat === null) return null;
-  const canvas = h("canvas", { class: "heat", role: "img", "aria-label": "pairs of token and expert, from rank to rank" });
+  const canvas = h("canvas", { class: "heat", role: "img", "aria-label": t("pairs of token and expert, from rank to rank") });
   const count = heat.values.length;
   canvas.style.maxWidth = `${Math.max(1, Math.round(SIZE / count)) * count}px`;
   draw(canvas, heat);
@@ -73,10 +73,9 @@ export function heatMap(document: Fields): Child {
     const box = canvas.getBoundingClientRect();
     const at = (part: number, whole: number) => Math.min(count - 1, Math.max(0, Math.floor((part / whole) * count)));
     const from = at(event.clientY - box.top, box.height), to = at(event.clientX - box.left, box.width);
-    return `from rank ${from} to rank ${to}: ${heat.values[from][to]} pairs`;
+    return t("from rank {} to rank {}: {} pairs", from, to, heat.values[from][to]);
   });
   const routing = [result, ...Object.values(result).filter(isFields)].find(part => list(part, "ranks").some(rank => number(rank, "received") !== null));
   return h("section", {}, h("h3", {}, t("Where the tokens go")),
-    h("figure", {}, canvas, h("figcaption", {}, `rows: from rank 0 (top) to ${count - 1}; columns: to rank 0 (left) to ${count - 1}; ` +
-      `the stronger the colour, the more pairs of a token and an expert, up to ${heat.most}`), routing && received(routing)));
+    h("figure", {}, canvas, h("figcaption", {}, t("rows: from rank 0 (top) to {}; columns: to rank 0 (left) to {}; the stronger the colour, the more pairs of a token and an expert, up to {}", count - 1, count - 1, heat.most)), routing && received(routing)));
 }

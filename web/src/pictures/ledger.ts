@@ -2,7 +2,7 @@
 // is its own time, because times of one sweep lie a million apart; beside a measured time both share
 // one scale, and so do the candidates of one size.
 import { Child, h, shortened } from "../dom";
-import { bytes, microseconds, percent } from "../format";
+import { bandwidth, bytes, microseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
 import { t } from "../words";
 
@@ -68,11 +68,11 @@ function bars(row: Row, whole: number | null): Child {
   const share = row.latency + row.bandwidth > 0 ? row.latency / (row.latency + row.bandwidth) : 0;
   return h("div", { class: "ledger" },
     h("span", { class: "name" }, row.label),
-    h("span", { class: "bars", title: `latency ${microseconds(row.latency)}, bandwidth ${microseconds(row.bandwidth)}` },
+    h("span", { class: "bars", title: t("latency {}, bandwidth {}", microseconds(row.latency), microseconds(row.bandwidth)) },
       ledger, measured),
-    h("span", { class: "say" }, microseconds(row.time), h("span", { class: "soft" }, ` steps ${percent(share)}`),
+    h("span", { class: "say" }, microseconds(row.time), h("span", { class: "soft" }, ` ${t("steps")} ${percent(share)}`),
       row.measured !== null && [h("br"), microseconds(row.measured),
-        h("span", { class: "soft" }, ` measured${row.gap === null ? "" : `, ${row.gap >= 0 ? "+" : ""}${percent(row.gap)}`}`)],
+        h("span", { class: "soft" }, ` ${t("measured")}${row.gap === null ? "" : `, ${row.gap >= 0 ? "+" : ""}${percent(row.gap)}`}`)],
       row.explained && h("span", { class: "soft why" }, row.explained)));
 }
 
@@ -81,12 +81,19 @@ function terms(result: Fields): Child {
   const all = list(result, "terms").filter(isFields);
   const whole = number(result, "time_us") ?? 0;
   if (all.length === 0 || whole <= 0) return null;
-  return [h("h4", {}, "its terms"), all.map(term => h("div", { class: "ledger" },
+  return [h("h4", {}, t("its terms")), all.map(term => h("div", { class: "ledger" },
     h("span", { class: "name" }, text(term, "name")),
     h("span", { class: "bars" }, h("span", { class: "track" },
       part("latency", (number(term, "latency_us") ?? 0) / whole), part("bandwidth", (number(term, "bandwidth_us") ?? 0) / whole))),
     h("span", { class: "say" }, microseconds(number(term, "time_us") ?? 0),
       h("span", { class: "soft why" }, text(term, "reason")))))];
+}
+
+// Which link a calculation reckons with, and who says so.
+function linkText(result: Fields): Child {
+  const alpha = number(result, "alpha_us"), beta = number(result, "beta_GBps"), inputs = fields(result, "inputs");
+  if (alpha === null || beta === null || !text(inputs, "source")) return null;
+  return h("p", { class: "soft" }, t("the link: alpha {}, beta {} ({}: {})", microseconds(alpha), bandwidth(beta), t(text(inputs, "basis")), text(inputs, "source")));
 }
 
 export function ledgers(document: Fields): Child {
@@ -96,12 +103,13 @@ export function ledgers(document: Fields): Child {
   const isMeasured = rows.some(row => row.measured !== null);
   const isOneSize = candidatesOf(list(result, "rows").filter(isFields)).length > 0;
   const whole = isOneSize ? rows.reduce((most, row) => Math.max(most, row.time), 1e-300) : null;
-  return h("section", {}, h("h3", {}, t(rows.length === 1 ? "The ledger" : "Ledgers")),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), "latency: steps"),
-      h("span", {}, h("i", { class: "bandwidth" }), "bandwidth: bytes"),
-      isMeasured && h("span", {}, h("i", { class: "measured" }), "measured"),
-      h("span", {}, isMeasured ? "the longer of the two times fills the row"
-        : whole !== null ? `${bytes(number(result, "rows", 0, "bytes") ?? 0)}: the first is taken; one scale, its end is ${microseconds(whole)}`
-        : "each row is its own time")),
-    h("figure", {}, shortened(rows, 60, row => bars(row, whole), "rows"), terms(result)));
+  return h("section", {}, h("h3", {}, rows.length === 1 ? t("The ledger") : t("Ledgers")),
+    linkText(result),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), t("latency: steps")),
+      h("span", {}, h("i", { class: "bandwidth" }), t("bandwidth: bytes")),
+      isMeasured && h("span", {}, h("i", { class: "measured" }), t("measured")),
+      h("span", {}, isMeasured ? t("the longer of the two times fills the row")
+        : whole !== null ? t("{}: the first is taken; one scale, its end is {}", bytes(number(result, "rows", 0, "bytes") ?? 0), microseconds(whole))
+        : t("each row is its own time"))),
+    h("figure", {}, shortened(rows, 60, row => bars(row, whole), t("rows")), terms(result)));
 }

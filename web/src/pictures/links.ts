@@ -14,8 +14,8 @@ function linkOf(one: Fields): Link | null {
   const spread = number(one, "spread");
   const ceiling = number(one, "ceiling_GBps");
   return { name: text(one, "name"), kind: text(one, "kind"), rate, ceiling: ceiling !== null && ceiling > 0 ? ceiling : null,
-           about: [alpha !== null && `alpha ${microseconds(alpha)}`, spread !== null && `spread ${percent(spread)}`,
-                   ceiling !== null && ceiling > 0 && `of ${bandwidth(ceiling)} ${text(one, "ceiling")} (${text(one, "ceiling_basis")})`].filter((part): part is string => part !== false) };
+           about: [alpha !== null && `alpha ${microseconds(alpha)}`, spread !== null && `${t("spread")} ${percent(spread)}`,
+                   ceiling !== null && ceiling > 0 && t("of {} {} ({})", bandwidth(ceiling), text(one, "ceiling"), t(text(one, "ceiling_basis")))].filter((part): part is string => part !== false) };
 }
 
 function row(link: Link, most: number): Child {
@@ -31,7 +31,7 @@ function row(link: Link, most: number): Child {
 function latencies(all: Fields[]): Child {
   const rows = all.filter(one => number(one, "alpha_us") !== null && number(one, "rate_GBps") === null && number(one, "beta_GBps") === null);
   if (rows.length === 0) return null;
-  return [h("h4", {}, "latency alone"), h("dl", { class: "keys" }, rows.slice(0, 60).map(one =>
+  return [h("h4", {}, t("latency alone")), h("dl", { class: "keys" }, rows.slice(0, 60).map(one =>
     [h("dt", {}, text(one, "name")), h("dd", {}, microseconds(number(one, "alpha_us") ?? 0))]))];
 }
 
@@ -41,11 +41,10 @@ export function links(document: Fields): Child {
   if (known.length === 0) return null;
   const kinds = [...new Set(known.map(one => one.kind))];
   return h("section", { class: "links" }, h("h3", {}, t("Links")),
-    h("p", { class: "soft" }, "measured on ", text(fields(document, "result", "host"), "name") || "this machine",
-      "; a framed field is what the link could carry, else the fastest of its kind fills it"),
+    h("p", { class: "soft" }, t("measured on {}; a framed field is what the link could carry, else the fastest of its kind fills it", text(fields(document, "result", "host"), "name") || t("this machine"))),
     kinds.map(kind => {
       const rows = known.filter(one => one.kind === kind);
       const most = rows.reduce((top, one) => Math.max(top, one.rate), 0);
-      return [h("h4", {}, kind), shortened(rows, 24, one => row(one, most), "links")];
+      return [h("h4", {}, kind), shortened(rows, 24, one => row(one, most), t("links"))];
     }), latencies(all));
 }

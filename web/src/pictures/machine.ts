@@ -6,6 +6,7 @@ import { bandwidth } from "../format";
 import { Fields, isFields, list, number, text } from "../json";
 import { hideTip, showTip } from "../tip";
 import { Path, Paths, familyOf } from "./paths";
+import { count, t } from "../words";
 
 interface Link { to: number; type: string; count: number; says: string }
 interface Device {
@@ -34,8 +35,8 @@ function devicesOf(result: Fields): Device[] {
     const hop = { PCI: `switch ${address}`, NIC: `nic ${address}`, NVS: "NVSwitch" }[kind] ?? name;
     const links = list(node, "links").filter(isFields).map(link => ({
       to: number(link, "to") ?? 0, type: text(link, "type"), count: number(link, "count") ?? 1,
-      says: `${text(link, "type")} link` + (number(link, "nominal_GBps") === null ? "" : `, ${bandwidth(number(link, "nominal_GBps") ?? 0)} nominal`) +
-            (number(link, "nccl_GBps") === null ? "" : `, NCCL counts ${bandwidth(number(link, "nccl_GBps") ?? 0)}`),
+      says: t("{} link", text(link, "type")) + (number(link, "nominal_GBps") === null ? "" : `, ${t("{} nominal", bandwidth(number(link, "nominal_GBps") ?? 0))}`) +
+            (number(link, "nccl_GBps") === null ? "" : `, ${t("NCCL counts {}", bandwidth(number(link, "nccl_GBps") ?? 0))}`),
     }));
     return { index, kind, name, hop, links, lines: [], children: [], isPlaced: false, x: 0, y: 0, width: 0, height: 30 };
   });
@@ -103,7 +104,7 @@ export class Machine {
     for (const leaf of leaves) leaf.height = 18 + 14 * Math.min(4, labelsOf(leaf).length);
     const low = bottom + Math.max(30, ...leaves.map(leaf => leaf.height));
     const height = this.placeSwitch(leaves, low) + 8;
-    this.element = s("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": "the machine", class: "machine" });
+    this.element = s("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": t("the machine"), class: "machine" });
     this.element.style.width = "100%";  // to the width of the page, as far as it stays readable
     this.element.style.height = "auto";
     this.element.style.minWidth = `${Math.min(x, 0.72 * x + 120)}px`;
@@ -152,10 +153,10 @@ export class Machine {
         const other = this.all[link.to];
         if (link.type !== "NVL" || !other || other.width === 0) continue;
         const x = gpu.x + gpu.width / 2, y = gpu.y + gpu.height;
-        if (other.kind === "NVS") this.wire(gpu, other, `M${x} ${y}V${other.y}`, "nvl", `${link.count} NVLinks, ${link.says}`);
+        if (other.kind === "NVS") this.wire(gpu, other, `M${x} ${y}V${other.y}`, "nvl", `${count(link.count, "NVLink")}, ${link.says}`);
         else if (other.kind === "GPU" && other.index > gpu.index) {
           const end = other.x + other.width / 2, sag = low + 12 + Math.min(76, Math.abs(end - x) / 7);
-          this.wire(gpu, other, `M${x} ${y}C${x} ${sag} ${end} ${sag} ${end} ${other.y + other.height}`, "nvl", `${link.count} NVLinks, ${link.says}`);
+          this.wire(gpu, other, `M${x} ${y}C${x} ${sag} ${end} ${sag} ${end} ${other.y + other.height}`, "nvl", `${count(link.count, "NVLink")}, ${link.says}`);
         }
       }
   }

@@ -3,9 +3,9 @@
 import { Child, h } from "../dom";
 import { decimalBytes, microseconds } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
-import { t } from "../words";
+import { t, w } from "../words";
 
-const NAMES: { [by: string]: string } = { nic: "the NIC", nvlink: "NVLink" };
+const NAMES: { [by: string]: string } = { nic: w("the NIC"), nvlink: "NVLink" };
 
 interface Way { name: string; time: number; by: string; nicTime: number; nvlinkTime: number; nic: number; nvlink: number }
 
@@ -47,8 +47,8 @@ function lane(look: string, time: number, whole: number): Child {
 const row = (way: Way, whole: number): Child =>
   h("div", { class: "ledger" }, h("span", { class: "name" }, way.name),
     h("span", { class: "bars" }, lane("latency", way.nicTime, whole), lane("bandwidth", way.nvlinkTime, whole)),
-    h("span", { class: "say" }, microseconds(way.time), h("span", { class: "soft" }, ` set by ${NAMES[way.by] ?? way.by}`),
-      h("span", { class: "soft why" }, `${decimalBytes(way.nic)} on the NIC, ${decimalBytes(way.nvlink)} on NVLink`)));
+    h("span", { class: "say" }, microseconds(way.time), h("span", { class: "soft" }, ` ${t("set by {}", t(NAMES[way.by] ?? way.by))}`),
+      h("span", { class: "soft why" }, t("{} on the NIC, {} on NVLink", decimalBytes(way.nic), decimalBytes(way.nvlink)))));
 
 export function schemes(document: Fields): Child {
   const all = waysOf(document), routed = routedOf(document);
@@ -56,8 +56,8 @@ export function schemes(document: Fields): Child {
   const whole = [...all, ...routed].reduce((most, way) => Math.max(most, way.nicTime, way.nvlinkTime), 1e-300);
   const alpha = number(fields(document, "result", "links"), "alpha_us") ?? 0;
   return h("section", { class: "schemes" }, h("h3", {}, t("What a rank sends")),
-    h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), "time on the NIC"), h("span", {}, h("i", { class: "bandwidth" }), "time on NVLink"),
-      h("span", {}, `both run at once; the longer one counts${alpha > 0 ? `, and ${microseconds(alpha)} of alpha` : ""}; all bars have one scale, its end is ${microseconds(whole)}`)),
+    h("p", { class: "legend" }, h("span", {}, h("i", { class: "latency" }), t("time on the NIC")), h("span", {}, h("i", { class: "bandwidth" }), t("time on NVLink")),
+      h("span", {}, t("both run at once; the longer one counts") + (alpha > 0 ? `, ${t("and {} of alpha", microseconds(alpha))}` : "") + `; ${t("all bars have one scale, its end is {}", microseconds(whole))}`)),
     routed.length > 0 && h("h4", {}, t("Where every expert is chosen alike")),
     h("figure", {}, all.map(way => row(way, whole))),
     routed.length > 0 && [

@@ -2,25 +2,26 @@
 // a colour and always with its name.
 import { Fields, fields, isFields, list, number, text } from "../json";
 import { bandwidth } from "../format";
+import { count, t, w } from "../words";
 
 export interface Path { type: string; says: string; hops: string[] }
 export type Paths = Map<string, Map<string, Path>>;
 
 const FAMILIES: [RegExp, string, string][] = [
-  [/^(LOC|X)$/, "self", "itself"],
+  [/^(LOC|X)$/, "self", w("itself")],
   [/^(NV\d*|NVL)$/, "nvl", "NVLink"],
-  [/^(NVB|C2C)$/, "nvb", "NVLink through another GPU (NVB), or GPU and CPU in one package (C2C)"],
-  [/^PIX$/, "pix", "one PCIe switch"],
-  [/^(PXB|P2C)$/, "pxb", "several PCIe switches (PXB), or a C2C link and PCIe (P2C)"],
-  [/^PXN$/, "pxn", "NVLink to a GPU nearer to the NIC"],
-  [/^PHB$/, "phb", "through the CPU's PCIe root"],
-  [/^NODE$/, "node", "between PCIe roots of one NUMA node"],
-  [/^SYS$/, "sys", "between sockets"],
-  [/^NET$/, "net", "over the network"],
-  [/^(DIS|-)$/, "dis", "no path"],
+  [/^(NVB|C2C)$/, "nvb", w("NVLink through another GPU (NVB), or GPU and CPU in one package (C2C)")],
+  [/^PIX$/, "pix", w("one PCIe switch")],
+  [/^(PXB|P2C)$/, "pxb", w("several PCIe switches (PXB), or a C2C link and PCIe (P2C)")],
+  [/^PXN$/, "pxn", w("NVLink to a GPU nearer to the NIC")],
+  [/^PHB$/, "phb", w("through the CPU's PCIe root")],
+  [/^NODE$/, "node", w("between PCIe roots of one NUMA node")],
+  [/^SYS$/, "sys", w("between sockets")],
+  [/^NET$/, "net", w("over the network")],
+  [/^(DIS|-)$/, "dis", w("no path")],
 ];
 export const familyOf = (type: string): string => FAMILIES.find(([form]) => form.test(type))?.[1] ?? "other";
-export const meaningOf = (family: string): string => FAMILIES.find(([, name]) => name === family)?.[2] ?? "another kind of path";
+export const meaningOf = (family: string): string => t(FAMILIES.find(([, name]) => name === family)?.[2] ?? w("another kind of path"));
 export const inFamilyOrder = (families: Set<string>): string[] =>
   [...FAMILIES.map(([, name]) => name), "other"].filter(name => families.has(name));
 
@@ -29,13 +30,13 @@ function words(path: Fields): string {
   const nominal = number(path, "nominal_GBps");
   const nccl = number(path, "bandwidth_GBps");
   const effective = number(path, "effective_GBps");
-  const rates = [nominal !== null && `${bandwidth(nominal)} nominal`, effective !== null && `${bandwidth(effective)} effective`,
-                 nccl !== null && `NCCL counts ${bandwidth(nccl)}`].filter(Boolean);
+  const rates = [nominal !== null && t("{} nominal", bandwidth(nominal)), effective !== null && t("{} effective", bandwidth(effective)),
+                 nccl !== null && t("NCCL counts {}", bandwidth(nccl))].filter(Boolean);
   const links = number(path, "nvlinks");
   const seen = text(path, "nccl_type") && text(path, "nccl_type") !== type ? ` (NCCL: ${text(path, "nccl_type")})` : "";
   return `${text(path, "from")} \u2192 ${text(path, "to")}: ${type}${seen}, ${meaningOf(familyOf(type))}` +
-    (links ? `, ${links} NVLinks` : "") + (rates.length > 0 ? `\n${rates.join(", ")}` : "") +
-    (list(path, "hops").length > 0 ? `\nhops: ${list(path, "hops").map(hop => text(hop)).join(" \u203a ")}` : "");
+    (links ? `, ${count(links, "NVLink")}` : "") + (rates.length > 0 ? `\n${rates.join(", ")}` : "") +
+    (list(path, "hops").length > 0 ? `\n${t("hops")}: ${list(path, "hops").map(hop => text(hop)).join(" \u203a ")}` : "");
 }
 
 export function pathsOf(result: Fields): Paths {
@@ -63,8 +64,8 @@ export function plannedPaths(result: Fields): { paths: Paths; from: string[]; to
         const hops = number(tables, key, "hops", row, column);
         const transport = key === "path_gpu_gpu" ? text(tables, "transport_gpu_gpu", row).split(" ")[column] : "";
         const says = `${gpus[row]} \u2192 ${targets[column]}: ${type}, ${meaningOf(familyOf(type))}` +
-          (rate !== null && type !== "LOC" ? `\nNCCL counts ${bandwidth(rate)}` : "") + (hops !== null ? `, ${hops} hops` : "") +
-          (transport && transport !== "-" ? `\ntransport ${transport}` : "");
+          (rate !== null && type !== "LOC" ? `\n${t("NCCL counts {}", bandwidth(rate))}` : "") + (hops !== null ? `, ${count(hops, "hop")}` : "") +
+          (transport && transport !== "-" ? `\n${t("transport")} ${transport}` : "");
         paths.get(gpus[row])?.set(targets[column], { type, says, hops: [] });
       });
     });

@@ -2,14 +2,14 @@
 import { Child, h, shortened } from "../dom";
 import { nanoseconds, percent } from "../format";
 import { Fields, fields, isFields, list, number, text } from "../json";
-import { t } from "../words";
+import { t, w } from "../words";
 
 const PARTS: [string, string, (total: Fields) => number][] = [
-  ["compute", "blue", total => value(total, "comp_ns") - value(total, "overlap_ns")],
-  ["communication behind compute", "hidden", total => value(total, "overlap_ns")],
-  ["exposed communication", "red", total => value(total, "exposed_comm_ns")],
-  ["copies", "yellow", total => value(total, "exposed_mem_ns")],
-  ["idle", "idle", total => value(total, "idle_ns")],
+  [w("compute"), "blue", total => value(total, "comp_ns") - value(total, "overlap_ns")],
+  [w("communication behind compute"), "hidden", total => value(total, "overlap_ns")],
+  [w("exposed communication"), "red", total => value(total, "exposed_comm_ns")],
+  [w("copies"), "yellow", total => value(total, "exposed_mem_ns")],
+  [w("idle"), "idle", total => value(total, "idle_ns")],
 ];
 const value = (one: Fields, key: string): number => number(one, key) ?? 0;
 
@@ -24,13 +24,13 @@ function bar(rank: Fields, caused: Map<number, number>): Child {
     piece.style.width = `${100 * share}%`;
     piece.style.background = `var(--${paint})`;
     track.append(piece);
-    says.push(`${name} ${percent(share)}`);
+    says.push(`${t(name)} ${percent(share)}`);
   }
   const waits = caused.get(number(rank, "rank") ?? -1) ?? 0;
-  return h("div", { class: "ledger" }, h("span", { class: "name" }, `rank ${text(rank, "rank")}`),
+  return h("div", { class: "ledger" }, h("span", { class: "name" }, t("rank {}", text(rank, "rank"))),
     h("span", { class: "bars", title: says.join("\n") }, track),
-    h("span", { class: "say" }, `${nanoseconds(value(total, "span_ns"))}, exposed ${percent(value(total, "exposed_comm_ns") / span)}`,
-      waits > 0 && h("span", { class: "soft why" }, `makes others wait ${nanoseconds(waits)}, the first collective left out`)));
+    h("span", { class: "say" }, `${nanoseconds(value(total, "span_ns"))}, ${t("exposed {}", percent(value(total, "exposed_comm_ns") / span))}`,
+      waits > 0 && h("span", { class: "soft why" }, t("makes others wait {}, the first collective left out", nanoseconds(waits)))));
 }
 
 export function shares(document: Fields): Child {
@@ -46,8 +46,8 @@ export function shares(document: Fields): Child {
   const keys = PARTS.map(([name, paint]) => {
     const sign = h("i");
     sign.style.background = `var(--${paint})`;
-    return h("span", {}, sign, name);
+    return h("span", {}, sign, t(name));
   });
   return h("section", {}, h("h3", {}, t("Where the time goes")), h("p", { class: "legend" }, keys),
-           h("figure", {}, shortened(ranks, 16, rank => bar(rank, caused), "ranks")));
+           h("figure", {}, shortened(ranks, 16, rank => bar(rank, caused), t("ranks"))));
 }

@@ -13,16 +13,16 @@ function row(side: Fields): Child {
 
 function others(verdict: Fields): Child {
   const all = list(verdict, "alternatives").filter(isFields);
-  return all.length > 0 && [h("h4", {}, "or"), h("ul", {}, all.map(one =>
-    h("li", {}, h("b", {}, text(one, "class")), numbers(one, "culprit_ranks").length > 0 && ` (${ranks(numbers(one, "culprit_ranks"))})`, ", decided by: ", h("span", { class: "soft" }, text(one, "decided_by")))))];
+  return all.length > 0 && [h("h4", {}, t("or")), h("ul", {}, all.map(one =>
+    h("li", {}, h("b", {}, text(one, "class")), numbers(one, "culprit_ranks").length > 0 && ` (${ranks(numbers(one, "culprit_ranks"))})`, `, ${t("decided by")}: `, h("span", { class: "soft" }, text(one, "decided_by")))))];
 }
 
 export function sides(document: Fields): Child {
   const verdict = fields(document, "result", "verdict");
   const all = list(verdict, "sides").filter(isFields);
-  if (all.length === 0) return null;
+  if (all.length + list(verdict, "alternatives").length === 0) return null;
   const head = [t("ranks"), t("call"), t("state"), t("at")].map(title => h("th", {}, title));
   return h("section", {}, h("h3", {}, t("What each side did")),
-    h("div", { class: "wide", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, all.slice(0, 40).map(row)))),
+    all.length > 0 && h("div", { class: "wide", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, all.slice(0, 40).map(row)))),
     others(verdict));
 }

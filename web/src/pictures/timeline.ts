@@ -6,7 +6,7 @@ import { nanoseconds } from "../format";
 import { Fields, fields, isFields, list, number, numbers, text } from "../json";
 import { color, onTheme } from "../theme";
 import { hideTip, showTip } from "../tip";
-import { t } from "../words";
+import { t, w } from "../words";
 
 type Span = [number, number, number];  // start, end, name
 interface Row {
@@ -15,7 +15,7 @@ interface Row {
 }
 
 const IDLE = 0, EXPOSED = 3;
-const STATES = ["idle", "compute", "communication behind compute", "exposed communication", "copies"];
+const STATES = [w("idle"), w("compute"), w("communication behind compute"), w("exposed communication"), w("copies")];
 const PAINTS = ["idle", "blue", "hidden", "red", "yellow"];
 const ORDER = [1, 2, 4, 0, 3];  // from the bottom of a row; exposed communication on top
 const TOP = 36;
@@ -96,7 +96,7 @@ function paintRow(image: ImageData, shares: Float32Array, paints: Paint[]): void
 class Timeline {
   readonly element: HTMLElement;
   private readonly canvas = h("canvas", {});
-  private readonly place = h("div", { class: "rows", tabindex: 0, role: "img", "aria-label": "time line of the ranks" });
+  private readonly place = h("div", { class: "rows", tabindex: 0, role: "img", "aria-label": t("time line of the ranks") });
   private readonly rows: Row[];
   private order: Row[];
   private readonly length: number;
@@ -117,8 +117,7 @@ class Timeline {
     this.place.append(whole);
     this.place.style.height = `${Math.min(rows.length * this.pitch + TOP + 6, 760)}px`;
     this.element = h("figure", { class: "timeline" }, this.legend(), this.place,
-      h("figcaption", {}, [...this.notes, "drag: move; Ctrl and wheel: zoom; double click: all; arrow keys, + - and 0 do the same; " +
-                           "every column of pixels shows the shares of its states"].join(". ")));
+      h("figcaption", {}, [...this.notes, t("drag: move; Ctrl and wheel: zoom; double click: all; arrow keys, + - and 0 do the same; every column of pixels shows the shares of its states")].join(". ")));
     this.listen();
   }
 
@@ -126,21 +125,22 @@ class Timeline {
     const keys = [1, 2, 3, 4, 0].map(state => {
       const sign = h("i");
       sign.style.background = `var(--${PAINTS[state]})`;
-      return h("span", {}, sign, STATES[state]);
+      return h("span", {}, sign, t(STATES[state]));
     });
     const mark = h("i", { class: "mark" });
     const button = (words: string, name: string, action: () => void) =>
       h("button", { click: action, title: name, "aria-label": name }, words);
-    const sort = h("button", {}, "sort by exposed");
+    const sort = h("button", {}, t("sort by exposed"));
+    let byExposed = false;
     sort.addEventListener("click", () => {
-      const byExposed = sort.textContent === "sort by exposed";
+      byExposed = !byExposed;
       this.order = byExposed ? [...this.rows].sort((a, b) => b.exposed - a.exposed) : [...this.rows];
-      sort.textContent = byExposed ? "sort by rank" : "sort by exposed";
+      sort.textContent = byExposed ? t("sort by rank") : t("sort by exposed");
       this.redraw();
     });
-    return h("p", { class: "legend" }, keys, h("span", {}, mark, "of a finding"),
-      button("+", "zoom in", () => this.zoom(0.5)), button("\u2212", "zoom out", () => this.zoom(2)),
-      button("all", "show all", () => this.show(0, this.length)), this.rows.length > 1 && sort);
+    return h("p", { class: "legend" }, keys, h("span", {}, mark, t("of a finding")),
+      button("+", t("zoom in"), () => this.zoom(0.5)), button("\u2212", t("zoom out"), () => this.zoom(2)),
+      button(t("all"), t("show all"), () => this.show(0, this.length)), this.rows.length > 1 && sort);
   }
 
   private get left(): number { return this.width < 600 ? 62 : 248; }
@@ -258,7 +258,7 @@ class Timeline {
     if (x < this.left || y < TOP || !row) return "";
     const time = this.timeOf(x), half = (this.to - this.from) / this.span / 2;
     const step = row.steps.find(([start, stop]) => start <= time && time < stop);
-    const lines = [`${row.name} at ${nanoseconds(time)}${step ? `, ${this.names[step[2]]}` : ""}`];
+    const lines = [`${t("{} at {}", row.name, nanoseconds(time))}${step ? `, ${this.names[step[2]]}` : ""}`];
     if (row.state.length === 0 || time < row.at[0] || time >= row.at[row.state.length]) return lines[0];
     lines.push(...this.stateAt(row, time, half));
     const meets = ([start, stop]: Span) => start - half <= time && time < stop + half;
@@ -322,12 +322,12 @@ function shown(picture: Fields, title: string): Child {
   const rows = list(picture, "rows").filter(isFields).map(rowOf).filter(row => row.state.length > 0);
   if (rows.length === 0) return null;
   const texts = (key: string) => list(picture, key).map(one => text(one));
-  return h("section", {}, h("h3", {}, t(title)), new Timeline(rows, texts("names"), texts("notes")).element);
+  return h("section", {}, h("h3", {}, title), new Timeline(rows, texts("names"), texts("notes")).element);
 }
 
 // Of a pile of several jobs, each has its own.
 export function timeline(document: Fields): Child {
   const others = list(document, "pictures", "other_timelines").filter(isFields);
-  return [shown(fields(document, "pictures", "timeline"), "Time line"),
-          others.map(one => shown(one, `Time line of ${text(one, "name")}`))];
+  return [shown(fields(document, "pictures", "timeline"), t("Time line")),
+          others.map(one => shown(one, t("Time line of {}", text(one, "name"))))];
 }

@@ -25,7 +25,7 @@ function legend(paths: Paths, from: string[], to: string[]): Child {
 function matrix(paths: Paths, from: string[], to: string[]): Child {
   const cell = Math.max(18, Math.min(42, Math.floor(1010 / to.length))), line = 22, left = 96, top = 78;
   const width = left + to.length * cell + 60, height = top + from.length * line + 4;
-  const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "type of the path from each row to each column" });
+  const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": t("type of the path from each row to each column") });
   picture.style.maxWidth = "none";
   to.forEach((name, column) => {
     const x = left + column * cell + cell / 2 + 4;
@@ -62,15 +62,14 @@ function drawn(result: Fields, title: string): Child {
   const to = planned?.to ?? [...gpus, ...nics];
   if (from.length === 0 || to.length > MOST_DEVICES * 2) return null;
   const machine = planned ? null : new Machine(result, paths);
-  return h("section", { class: "topology" }, h("h3", {}, t(title)), legend(paths, from, to),
+  return h("section", { class: "topology" }, h("h3", {}, title), legend(paths, from, to),
     machine && !machine.isEmpty && h("figure", {}, h("div", { class: "wide" }, machine.element),
-      h("figcaption", {}, "point at a device: all others take the colour of the path to them; click it, then point at another one, " +
-                          "and the hops between them stand out (keys: Tab, Enter, Escape)")),
-    h("h4", {}, planned ? "Paths as NCCL sees them, from GPU to GPU and NIC" : "Paths, from row to column"),
-    h("figure", {}, matrix(paths, from.slice(0, MOST_DEVICES), to), h("figcaption", {}, "point at a field for its bandwidth and hops")));
+      h("figcaption", {}, t("point at a device: all others take the colour of the path to them; click it, then point at another one, and the hops between them stand out (keys: Tab, Enter, Escape)"))),
+    h("h4", {}, planned ? t("Paths as NCCL sees them, from GPU to GPU and NIC") : t("Paths, from row to column")),
+    h("figure", {}, matrix(paths, from.slice(0, MOST_DEVICES), to), h("figcaption", {}, t("point at a field for its bandwidth and hops"))));
 }
 
 // doctor has the machines of its pile among the pictures.
 export const topology = (document: Fields): Child =>
-  [drawn(fields(document, "result"), "The machine"),
-   list(document, "pictures", "machines").map(one => drawn(fields(one), `The machine ${text(one, "name")}`))];
+  [drawn(fields(document, "result"), t("The machine")),
+   list(document, "pictures", "machines").map(one => drawn(fields(one), t("The machine {}", text(one, "name"))))];

@@ -2,7 +2,7 @@
 // Where members of a group made different calls of one number, those whom the verdict names stand at the right.
 // An arc leads from a rank that holds a call back to the call in which it waits itself.
 import { Child, h, s } from "../dom";
-import { count, ranges } from "../format";
+import { ranges } from "../format";
 import { Fields, number, numbers, text } from "../json";
 import { t } from "../words";
 import { Hang, hangOf, isMessage, isVictim, sidesOf } from "./waiting";
@@ -23,12 +23,12 @@ function waitOf(hang: Hang, line: Fields): Wait {
   const absent = numbers(line, "not_issued"), unknown = numbers(line, "not_known");
   const named = (rank: number) => hang.named.has(rank);
   const holders: Holder[] = [
-    { ranks: absent.filter(named), why: "not issued", look: "behind" },
-    { ranks: absent.filter(rank => !named(rank) && !isVictim(hang, rank)), why: "not issued", look: "behind" },
-    { ranks: absent.filter(rank => isVictim(hang, rank)), why: "not issued, wait elsewhere", look: "waits" },
-    { ranks: numbers(line, "behind"), why: "wait in an older call", look: "waits" },
-    { ranks: unknown.filter(named), why: "no dump, or lost", look: "missing" },
-    { ranks: unknown.filter(rank => !named(rank)), why: "not known: no dump, or lost", look: "missing open" }];
+    { ranks: absent.filter(named), why: t("not issued"), look: "behind" },
+    { ranks: absent.filter(rank => !named(rank) && !isVictim(hang, rank)), why: t("not issued"), look: "behind" },
+    { ranks: absent.filter(rank => isVictim(hang, rank)), why: t("not issued, wait elsewhere"), look: "waits" },
+    { ranks: numbers(line, "behind"), why: t("wait in an older call"), look: "waits" },
+    { ranks: unknown.filter(named), why: t("no dump, or lost"), look: "missing" },
+    { ranks: unknown.filter(rank => !named(rank)), why: t("not known: no dump, or lost"), look: "missing open" }];
   return { call: text(line, "call"), ranks: numbers(line, "ranks"), holders: holders.filter(holder => holder.ranks.length > 0) };
 }
 
@@ -42,7 +42,7 @@ function unlike(hang: Hang, wait: Wait): Wait {
     wait.call.endsWith(` ${seq} of group ${text(hang.verdict, "process_group", "name")}`);
   if (!isIt || others.length === 0 || rest.length === 0 || rest.length === wait.ranks.length) return wait;
   return { call: wait.call, ranks: rest,
-           holders: [...others.map(side => ({ ranks: numbers(side, "ranks"), why: `in ${text(side, "call")}`, look: "behind" })),
+           holders: [...others.map(side => ({ ranks: numbers(side, "ranks"), why: t("in {}", text(side, "call")), look: "behind" })),
                      ...wait.holders] };
 }
 
@@ -54,7 +54,7 @@ function ofMessages(hang: Hang): Wait[] {
     const ends = text(side, "call").match(/\d+/g)?.slice(0, 2).map(Number) ?? [];
     const others = sides.filter(other => other !== side && numbers(other, "ranks").some(rank => ends.includes(rank)));
     return { call: text(side, "call"), ranks: numbers(side, "ranks"),
-             holders: others.map(other => ({ ranks: numbers(other, "ranks"), why: `in ${text(other, "call")}`, look: "waits" })) };
+             holders: others.map(other => ({ ranks: numbers(other, "ranks"), why: t("in {}", text(other, "call")), look: "waits" })) };
   }).filter(wait => wait.holders.length > 0);
 }
 
@@ -80,7 +80,7 @@ const arc = (y1: number, y2: number, lane: number): Element => {
                      `S${out} ${y2} ${from + 4} ${y2}`, "marker-end": "url(#arrow)" });
 };
 
-const who = (all: number[]): string => `rank${all.length === 1 ? "" : "s"} ${ranges(all, 6)}`;
+const who = (all: number[]): string => all.length === 1 ? t("rank {}", all[0]) : t("ranks {}", ranges(all, 6));
 
 function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs: number } {
   const tops: number[] = [];
@@ -89,11 +89,11 @@ function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs
     tops.push(y);
     y += Math.max(1, wait.holders.length) * LINE + GAP;
   }
-  const picture = s("svg", { width: WIDTH, height: y, viewBox: `0 0 ${WIDTH} ${y}`, role: "img", "aria-label": "who waits for whom" },
+  const picture = s("svg", { width: WIDTH, height: y, viewBox: `0 0 ${WIDTH} ${y}`, role: "img", "aria-label": t("Who waits for whom") },
     s("defs", {}, s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
                     s("path", { d: "M0 0L8 4L0 8Z", class: "head" }))));
   picture.style.maxWidth = "none";
-  for (const [place, words] of [[WAITING, "waiting"], [CALL, "in this call"], [HOLDER, "held back by"]] as const)
+  for (const [place, words] of [[WAITING, t("waiting")], [CALL, t("in this call")], [HOLDER, t("held back by")]] as const)
     picture.appendChild(s("text", { x: place.x, y: 14, "font-size": 12, class: "soft" }, words));
   let lane = 0;
   waits.forEach((wait, index) => {
@@ -103,7 +103,7 @@ function drawing(waits: Wait[], culprits: Set<number>): { picture: Element; arcs
                    box(CALL, top, wait.call, "call", wait.call),
                    link(WAITING.x + WAITING.width, middle, CALL.x - 1, middle));
     if (wait.holders.length === 0)
-      picture.append(s("text", { x: HOLDER.x, y: top + 15, "font-size": 12, class: "soft" }, "nobody: all have issued it"));
+      picture.append(s("text", { x: HOLDER.x, y: top + 15, "font-size": 12, class: "soft" }, t("nobody: all have issued it")));
     wait.holders.forEach((holder, place) => {
       const at = top + place * LINE;
       const isCulprit = holder.ranks.some(rank => culprits.has(rank));
@@ -127,10 +127,10 @@ export function waitGraph(document: Fields): Child {
   if (waits.length === 0) return null;
   const { picture, arcs } = drawing(waits.slice(0, MOST), culprits);
   const isOpen = waits.some(wait => wait.holders.some(holder => holder.look === "missing open"));
-  const notes = [culprits.size > 0 && "\u25b8 named by the verdict",
-                 isOpen && "a dashed line: of these ranks nothing is known, they may be in the call as well",
-                 arcs > 0 && "a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)",
-                 waits.length > MOST && `${count(waits.length - MOST, "more call")} are not drawn`].filter(Boolean);
+  const notes = [culprits.size > 0 && `\u25b8 ${t("named by the verdict")}`,
+                 isOpen && t("a dashed line: of these ranks nothing is known, they may be in the call as well"),
+                 arcs > 0 && t("a dashed arc: the ranks that hold this call back wait themselves, in the call at its end (the first few are drawn)"),
+                 waits.length > MOST && t("{} more calls are not drawn", waits.length - MOST)].filter(Boolean);
   return h("section", { class: "waiting" }, h("h3", {}, t("Who waits for whom")),
     h("figure", {}, h("div", { class: "wide", tabindex: 0 }, picture),
       notes.length > 0 && h("figcaption", {}, notes.join("; "))));

@@ -19,12 +19,12 @@ function row(bar: Bar, whole: number): Child {
 }
 
 const named = (all: string[], most = 6): string =>
-  all.slice(0, most).join(", ") + (all.length > most ? ` and ${all.length - most} more` : "");
+  all.slice(0, most).join(", ") + (all.length > most ? ` ${t("and {} more", all.length - most)}` : "");
 
 const lateOf = (result: Fields): string => named(list(result, "late_ranks").filter(isFields)
-  .map(one => `rank ${text(one, "rank")} comes ${microseconds(number(one, "late_us") ?? 0)} late`));
+  .map(one => t("rank {} comes {} late", text(one, "rank"), microseconds(number(one, "late_us") ?? 0))));
 const slowOf = (result: Fields): string => named(list(result, "slow_links").filter(isFields)
-  .map(one => `${text(one, "to") ? `${text(one, "from")} to ${text(one, "to")}` : `the NIC of ${text(one, "from")}`} at ${plain(number(one, "factor") ?? 1)} of its rate`));
+  .map(one => t("{} at {} of its rate", text(one, "to") ? t("{} to {}", text(one, "from"), text(one, "to")) : t("the NIC of {}", text(one, "from")), plain(number(one, "factor") ?? 1))));
 
 const whole = (time: number, look = "same"): [string, number][] => [[look, time]];
 
@@ -32,7 +32,7 @@ const whole = (time: number, look = "same"): [string, number][] => [[look, time]
 function cost(name: string, about: string, time: number, without: number | null): Bar | null {
   if (without === null || without <= 0) return null;
   const more = Math.max(0, time - without);
-  return { name, about, from: Math.min(time, without), pieces: [["more", more]], says: more > 0 ? `+ ${microseconds(more)} (+${percent(time / without - 1)})` : "nothing" };
+  return { name, about, from: Math.min(time, without), pieces: [["more", more]], says: more > 0 ? `+ ${microseconds(more)} (+${percent(time / without - 1)})` : t("nothing") };
 }
 
 function linkText(result: Fields): Child {
@@ -41,7 +41,7 @@ function linkText(result: Fields): Child {
   const from = Object.keys(links).length > 0 ? links : fields(closed, "inputs");
   const link = isFields(links.link) ? links.link : closed;
   if (number(link, "alpha_us") === null) return null;
-  return h("p", { class: "soft" }, `the link: ${one(link)}`, isFields(links.between_nodes) && `; between nodes: ${one(links.between_nodes)}`,
+  return h("p", { class: "soft" }, `${t("the link")}: ${one(link)}`, isFields(links.between_nodes) && `; ${t("between nodes")}: ${one(links.between_nodes)}`,
            text(from, "basis") && ` (${t(text(from, "basis"))}: ${text(from, "source")})`);
 }
 
@@ -56,13 +56,13 @@ function alikeOf(result: Fields, alike: number): [string, number][] {
 function barsOf(result: Fields, time: number): Bar[] {
   const alike = number(result, "alike_us"), first = number(result, "first_rank_us");
   const bars: (Bar | null)[] = [
-    { name: "the time", about: first === null ? "" : `the first rank has finished after ${microseconds(first)}`, from: 0, pieces: whole(time), says: microseconds(time) },
-    alike === null ? null : { name: "all alike", about: "no link is slow and no rank late", from: 0, pieces: alikeOf(result, alike), says: microseconds(alike) },
-    cost("late ranks", lateOf(result), time, number(result, "without_late_ranks_us")),
-    cost("slow links", slowOf(result), time, number(result, "without_slow_links_us"))];
+    { name: t("the time"), about: first === null ? "" : t("the first rank has finished after {}", microseconds(first)), from: 0, pieces: whole(time), says: microseconds(time) },
+    alike === null ? null : { name: t("all alike"), about: t("no link is slow and no rank late"), from: 0, pieces: alikeOf(result, alike), says: microseconds(alike) },
+    cost(t("late ranks"), lateOf(result), time, number(result, "without_late_ranks_us")),
+    cost(t("slow links"), slowOf(result), time, number(result, "without_slow_links_us"))];
   for (const [key, value] of Object.entries(fields(result, "floors")))
     if (typeof value === "number" && value > 0)
-      bars.push({ name: `floor: ${key.replace(/_us$/, "")}`, about: "no time is below it", from: 0, pieces: whole(value), says: microseconds(value) });
+      bars.push({ name: `${t("floor")}: ${key.replace(/_us$/, "")}`, about: t("no time is below it"), from: 0, pieces: whole(value), says: microseconds(value) });
   return bars.filter((bar): bar is Bar => bar !== null);
 }
 
@@ -72,16 +72,16 @@ function changesOf(result: Fields): Bar[] {
   if (recorded === null) return [];
   const changes = list(result, "changes").filter(isFields).map((one): Bar => {
     const time = number(one, "time_us") ?? recorded, gain = number(one, "gain_us") ?? recorded - time, sure = number(one, "gain_at_least_us");
-    return { name: text(one, "change"), from: 0, pieces: whole(time, "bandwidth"), says: `${microseconds(time)}, ${gain > 0 ? "saves" : "adds"} ${microseconds(Math.abs(gain))} (${percent(Math.abs(gain) / recorded)})`,
-             about: sure === null || sure === gain ? "" : `at least ${microseconds(sure)}` };
+    return { name: text(one, "change"), from: 0, pieces: whole(time, "bandwidth"), says: `${microseconds(time)}, ${gain > 0 ? t("saves {}", microseconds(Math.abs(gain))) : t("adds {}", microseconds(Math.abs(gain)))} (${percent(Math.abs(gain) / recorded)})`,
+             about: sure === null || sure === gain ? "" : t("at least {}", microseconds(sure)) };
   });
-  return [{ name: "as recorded", about: "", from: 0, pieces: whole(recorded), says: microseconds(recorded) }, ...changes];
+  return [{ name: t("as recorded"), about: "", from: 0, pieces: whole(recorded), says: microseconds(recorded) }, ...changes];
 }
 
 // On a fabric: which kinds of links hold the messages up.
 function heldUp(result: Fields): Child {
   const shares = list(result, "fabric", "held_up_by").filter(isFields).filter(one => number(one, "share") !== null);
-  return shares.length > 0 && [h("h4", {}, `held up by, of all flows' time (${text(result, "fabric", "description")})`), shares.map(one => {
+  return shares.length > 0 && [h("h4", {}, `${t("held up by, of all flows' time")} (${text(result, "fabric", "description")})`), shares.map(one => {
     const share = Math.min(1, number(one, "share") ?? 0);
     return row({ name: text(one, "kind"), about: "", from: 0, pieces: [["same", share]], says: percent(share) }, 1);
   })];
@@ -94,9 +94,9 @@ export function whatIf(document: Fields): Child {
   if (bars.length === 0) return null;
   const most = bars.reduce((top, bar) => Math.max(top, bar.from + bar.pieces.reduce((sum, [, size]) => sum + size, 0)), 1e-300);
   const has = (look: string) => bars.some(bar => bar.pieces.some(([one]) => one === look));
-  const words: [string, string][] = [["latency", "latency: steps"], ["bandwidth", time === null ? "with a change" : "bandwidth: bytes"], ["more", "what it adds"]];
+  const words: [string, string][] = [["latency", t("latency: steps")], ["bandwidth", time === null ? t("with a change") : t("bandwidth: bytes")], ["more", t("what it adds")]];
   return h("section", { class: "costs" }, h("h3", {}, t("What each change costs")), linkText(result),
     h("p", { class: "legend" }, words.filter(([look]) => has(look)).map(([look, said]) => h("span", {}, h("i", { class: look }), said)),
-      h("span", {}, `one scale, its end is ${microseconds(most)}`)),
+      h("span", {}, t("one scale, its end is {}", microseconds(most)))),
     h("figure", {}, bars.map(bar => row(bar, most)), time !== null && heldUp(result)));
 }
