@@ -29,6 +29,7 @@ struct ModelShape {
   int window = 0;
   int window_layers = 0;
   int active_millions = 0;  // parameters that one token meets, in millions; 0: not known
+  bool is_counted = false;  // these, from the widths of its layers; else as its card prints them
   std::string source = {};
   std::string note = {};
 

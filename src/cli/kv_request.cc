@@ -231,9 +231,10 @@ core::Sourced<model::PromptCompute> computed_prefill(const KvQuestion& question,
     compute.least = core::Bytes::of(shape.active_millions * 1e6 * kBytesPerParameter) /
                     (gpu.memory_bandwidth.value * ranks);
   return {compute, Basis::kComputed,
-          fmt::format("2 x {:.3g} G parameters a token{}, at half of {} x {} TFLOPS, as {} is "
+          fmt::format("2 x {:.3g} G parameters a token{}{}, at half of {} x {} TFLOPS, as {} is "
                       "marketed",
                       shape.active_millions / 1e3,
+                      shape.is_counted ? " (counted from its config.json)" : "",
                       compute.per_pair > core::Duration()
                           ? " and attention to all tokens before it"
                           : "; attention is not counted, its heads are not known",

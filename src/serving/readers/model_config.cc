@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/json.h"
 #include "serving/readers/config_fields.h"
 #include "serving/readers/model_layers.h"
+#include "serving/readers/model_parameters.h"
 
 namespace comm_probe::serving {
 namespace {
@@ -293,6 +295,14 @@ void take_layers(const ModelLayers& layers, ModelConfig& config) {
   if (layers.is_uneven) config.calls_per_layer = 0;
 }
 
+void take_parameters(const Json& text, const std::string& model, catalog::ModelShape& shape) {
+  constexpr double kMillion = 1e6, kMostMillions = 1e8;
+  const double millions = active_parameters(text, model) / kMillion;
+  if (!(millions >= 1 && millions <= kMostMillions)) return;
+  shape.active_millions = static_cast<int>(std::lround(millions));
+  shape.is_counted = true;
+}
+
 std::string first_text(const Parts& parts, const char* key) {
   const std::string text = parts.text.text(key);
   return text.empty() ? parts.whole.text(key) : text;
@@ -321,6 +331,7 @@ core::Result<ModelConfig> config_of(const Json& document, const std::string& fil
   if (fields.error()) return *fields.error();
   note_quantization(parts, config);
   note_unknown(parts.model, config);
+  take_parameters(nested ? document["text_config"] : document, parts.model, config.shape);
   config.type = first_text(parts, "torch_dtype");
   if (config.type.empty()) config.type = first_text(parts, "dtype");
   config.shape.name = fields.text("_name_or_path");
