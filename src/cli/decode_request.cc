@@ -299,10 +299,13 @@ core::Result<bool> DecodeRequest::take_settings(DecodeQuestion& question) {
     if (!name.starts_with("NCCL_"))
       return input_error(fmt::format("--env: {} decides nothing here", name),
                          "known: VLLM_ALLREDUCE_USE_SYMM_MEM, VLLM_USE_NCCL_SYMM_MEM, "
-                         "VLLM_ALLREDUCE_USE_FLASHINFER, VLLM_BATCH_INVARIANT, "
+                         "VLLM_ALLREDUCE_USE_FLASHINFER, "
+                         "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC, VLLM_BATCH_INVARIANT, "
                          "VLLM_ROCM_QUICK_REDUCE_QUANTIZATION, NCCL_*");
     nccl_settings_[name] = value;
   }
+  if (question.job.settings.batch_invariant)
+    for (const auto& [name, value] : serving::batch_invariant_nccl()) nccl_settings_[name] = value;
   question.job.settings.custom = !no_custom_;
   return true;
 }
@@ -317,6 +320,13 @@ core::Result<bool> DecodeRequest::take_nccl(const catalog::Machine& machine,
                                                  "NCCL's own time is not known", true));
     return true;
   }
+  if (nccl_settings_.contains("NCCL_MAX_NCHANNELS"))
+    question.caveats.push_back(core::make_caveat(
+        "calc.nccl-channels-limited",
+        fmt::format(
+            "NCCL_MAX_NCHANNELS={}{}", nccl_settings_.at("NCCL_MAX_NCHANNELS"),
+            question.job.settings.batch_invariant ? ", which VLLM_BATCH_INVARIANT sets" : ""),
+        "the bytes take longer than NCCL's model counts", false));
   const model::Collective call = {model::Op::kAllReduce, question.job.ranks, question.job.bytes};
   const auto best = nccl::price(call, *tuning);
   if (!best) return best.error();
@@ -377,8 +387,13 @@ core::Result<bool> DecodeRequest::take_measured(DecodeQuestion& question) const 
     if (!time) return time.error();
     if (*time <= core::Duration())
       return input_error(fmt::format("--measured: {} is no time", word), "expected more than 0");
-    for (DecodeWay& way : question.ways)
-      if (way.backend == backend) way.is_best_of_nccl = false;
+    for (DecodeWay& way : question.ways) {
+      if (way.backend != backend) continue;
+      if (way.basis == Basis::kMeasured)
+        return input_error(
+            fmt::format("--measured: {} is given twice", serving::backend_name(*backend)));
+      way.is_best_of_nccl = false;
+    }
     DecodeWay way{.name = "measured", .backend = backend, .start = *time};
     way.basis = Basis::kMeasured;
     way.source = "--measured";

@@ -284,7 +284,10 @@ std::string order_text(const DecodeQuestion& question) {
 }
 
 std::string start_up_text(const DecodeQuestion& question) {
-  if (!question.order.is_older) return "Its log should say: " + start_up_line(question.answers);
+  if (question.order.is_exact) return "Its log should say: " + start_up_line(question.answers);
+  if (!question.order.is_older)
+    return fmt::format("Its log says, if vLLM {} has this order ({}): {}", question.vllm,
+                       question.order.name, start_up_line(question.answers));
   return fmt::format("What the log of vLLM {} says at its start is not known here.", question.vllm);
 }
 
@@ -333,18 +336,32 @@ core::KeyValues other_engine_rows(const DecodeQuestion& question) {
   return rows;
 }
 
-// How vLLM gives the call to it.
-const char* how_to_take(Backend backend) {
+const char* how_to_switch_off(Backend backend) {
   switch (backend) {
-    case Backend::kPyNccl:
-      return "--disable-custom-all-reduce, VLLM_ALLREDUCE_USE_SYMM_MEM=0";
-    case Backend::kSymmMem:
-      return "--disable-custom-all-reduce";
     case Backend::kCustom:
-      return "without --disable-custom-all-reduce";
+      return "--disable-custom-all-reduce";
+    case Backend::kSymmMem:
+      return "VLLM_ALLREDUCE_USE_SYMM_MEM=0";
+    case Backend::kNcclSymmMem:
+      return "VLLM_USE_NCCL_SYMM_MEM=0";
+    case Backend::kFlashInfer:
+      return "VLLM_ALLREDUCE_USE_FLASHINFER=0";
+    case Backend::kFlashInferPcieIpc:
+      return "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC=0";
     default:
-      return "by its own switch";
+      return "its own switch";
   }
+}
+
+// How vLLM gives the call to it: those before it in the list leave the call, or it is switched on.
+std::string how_to_take(const DecodeQuestion& question, Backend backend) {
+  std::vector<const char*> off;
+  for (const BackendAnswer& answer : question.answers) {
+    if (answer.backend == backend && answer.is_built)
+      return fmt::format("{}", fmt::join(off, ", "));
+    if (answer.takes) off.push_back(how_to_switch_off(answer.backend));
+  }
+  return backend == Backend::kCustom ? "without --disable-custom-all-reduce" : "by its own switch";
 }
 
 std::string saving_text(const DecodeQuestion& question, const Saving& saving) {
@@ -389,10 +406,11 @@ core::KeyValues saving_rows(const DecodeQuestion& question) {
     rows.rows.emplace_back(
         "faster here",
         fmt::format(
-            "{} ({}): {} per step less by its model ({}); measure before you switch", way->name,
+            "{} ({}): {} per step less {} ({}); measure before you switch", way->name,
             backend_name(*way->backend),
             format_duration((question.taken_way()->time() - way->time()) * question.step.calls()),
-            how_to_take(*way->backend)));
+            way->basis == core::Basis::kMeasured ? "as you measured it" : "by its model",
+            how_to_take(question, *way->backend)));
   return rows;
 }
 

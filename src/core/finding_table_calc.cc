@@ -47,6 +47,11 @@ constexpr std::array kCaveats = {
                 "it does; the ledger is that of the named algorithm on the links, not NCCL's",
                 "take the ledger as a floor of what the links give; a measured busbw above it is "
                 "healthy; --algo nvls shows the plain traffic of the switch"},
+    CaveatEntry{"calc.nccl-channels-limited",
+                "a setting limits NCCL's channels, and the time of the bytes is that of NCCL's "
+                "model, which counts all channels of its graph",
+                "the start of a call holds; bytes over fewer channels take longer, measure them: "
+                "comm-probe bench all_reduce --backend nccl with the same setting"},
     CaveatEntry{
         "calc.pcie-kernel",
         "two GPUs without NVLink take the custom kernel of vLLM over PCIe, and no published "

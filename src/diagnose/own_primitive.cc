@@ -66,11 +66,12 @@ OwnPrimitive judge_own_primitive(const PrimitiveCase& given) {
   std::string missing;
   for (const Condition& condition : answer.conditions)
     if (!condition.holds) missing += (missing.empty() ? "" : ", ") + condition.name;
-  const std::string left = answer.left
-                               ? fmt::format("at most {} per call, {} per step, are left to gain",
+  const std::string left = !answer.left ? "what is left to gain is not known"
+                           : *answer.left <= core::Duration()
+                               ? "nothing is left to gain"
+                               : fmt::format("at most {} per call, {} per step, are left to gain",
                                              format_duration(*answer.left),
-                                             format_duration(*answer.left * given.calls_per_step))
-                               : "what is left to gain is not known";
+                                             format_duration(*answer.left * given.calls_per_step));
   if (!missing.empty()) {
     answer.reason = fmt::format("does not hold: {}", missing);
   } else if (!given.taken.empty()) {

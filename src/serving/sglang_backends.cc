@@ -117,6 +117,7 @@ SglangAnswer sglang_v2(const ServingJob& job, bool in_graph) {
 SglangAnswer sglang_legacy(const ServingJob& job) {
   ServingJob as_vllm = job;
   as_vllm.settings.symm_mem = false;  // its table of sizes is vLLM's alone
+  as_vllm.settings.batch_invariant = false;
   VllmOrder order;
   order.order = {Backend::kCustom};
   const auto answers = backends_of(as_vllm, order);

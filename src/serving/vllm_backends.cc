@@ -78,6 +78,8 @@ BackendAnswer takes(Backend backend, std::string reason, std::optional<SmallKern
   return {backend, true, true, std::move(reason), "", kernel};
 }
 
+// vllm/config/parallel.py, symm_mem.py, cuda_communicator.py
+constexpr const char* kInvariant = "VLLM_BATCH_INVARIANT turns it off";
 constexpr const char* kQuickVariable = "VLLM_ROCM_QUICK_REDUCE_QUANTIZATION";
 
 // Smallest sizes in MiB: FP, INT8, INT6, INT4, INT3.
@@ -142,7 +144,7 @@ BackendAnswer ask_nccl_symm(const ServingJob& job) {
   constexpr int kLeast = 4, kAlwaysAbove = 8;
   if (!job.settings.nccl_symm) return not_built(kMe, "VLLM_USE_NCCL_SYMM_MEM is not 1");
   if (job.is_amd) return not_built(kMe, "NCCL only");
-  if (job.settings.batch_invariant) return not_built(kMe, "VLLM_BATCH_INVARIANT turns it off");
+  if (job.settings.batch_invariant) return not_built(kMe, kInvariant);
   if (job.ranks < kLeast)
     return not_built(kMe, fmt::format("{} ranks, it wants at least {}", job.ranks, kLeast));
   if (job.ranks > kAlwaysAbove) return takes_symm(job, "above 8 ranks always");
@@ -187,7 +189,9 @@ BackendAnswer ask_flashinfer(const ServingJob& job) {
 
 BackendAnswer ask_pcie_ipc(const ServingJob& job) {
   constexpr Backend kMe = Backend::kFlashInferPcieIpc;
-  if (!job.settings.flashinfer) return not_built(kMe, "VLLM_ALLREDUCE_USE_FLASHINFER is not 1");
+  if (!job.settings.pcie_ipc)
+    return not_built(kMe, "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC is not 1");
+  if (job.is_amd) return not_built(kMe, "CUDA only");
   if (job.fully_linked) return not_built(kMe, "for GPUs that have PCIe only");
   return takes(kMe, "PCIe only; its gates were not read in a release", {});
 }
@@ -196,6 +200,7 @@ BackendAnswer ask_pcie_ipc(const ServingJob& job) {
 std::optional<BackendAnswer> custom_refusal(const ServingJob& job) {
   constexpr Backend kMe = Backend::kCustom;
   if (!job.settings.custom) return not_built(kMe, "--disable-custom-all-reduce");
+  if (job.settings.batch_invariant) return not_built(kMe, kInvariant);
   if (job.nodes > 1)
     return not_built(
         kMe,
@@ -234,6 +239,7 @@ BackendAnswer ask_custom(const ServingJob& job) {
 std::optional<BackendAnswer> symm_refusal(const ServingJob& job) {
   constexpr Backend kMe = Backend::kSymmMem;
   if (!job.settings.symm_mem) return not_built(kMe, "VLLM_ALLREDUCE_USE_SYMM_MEM is 0");
+  if (job.settings.batch_invariant) return not_built(kMe, kInvariant);
   if (job.is_amd) return not_built(kMe, "CUDA only");
   const bool knows_gpu = limit_in(kSymmTable, job.sm, 2).has_value();
   if (!knows_gpu)
@@ -307,16 +313,22 @@ std::vector<VllmOrder> orders() {
            "vLLM v0.23.0 cuda_communicator.py",
            true},
           {24,
-           "after v0.23",
+           "v0.24 to v0.26",
+           {B::kNcclSymmMem, B::kQuickReduce, B::kFlashInfer, B::kAiterCustom, B::kCustom,
+            B::kSymmMem, B::kPyNccl},
+           "a start-up line of vLLM v0.26.0",
+           false},
+          {27,
+           "v0.27 and later",
            {B::kFlashInfer, B::kNcclSymmMem, B::kQuickReduce, B::kAiterCustom, B::kCustom,
             B::kSymmMem, B::kPyNccl},
-           "vLLM start-up lines after v0.23",
+           "vLLM start-up lines after v0.26",
            false},
-          {1'000'000,
+          {30,
            "the newest seen",
            {B::kFlashInferPcieIpc, B::kFlashInfer, B::kNcclSymmMem, B::kQuickReduce,
             B::kAiterCustom, B::kCustom, B::kSymmMem, B::kPyNccl},
-           "vLLM main, mid 2026",
+           "vLLM start-up lines of v0.30 and v0.31",
            false}};
 }
 
@@ -378,16 +390,28 @@ core::Result<bool> apply(VllmSettings& settings, std::string_view name, std::str
   }
   const bool on = value == "1" || core::upper(value) == "TRUE";
   const bool off = value == "0" || core::upper(value) == "FALSE";
-  bool* target = name == "VLLM_ALLREDUCE_USE_SYMM_MEM"     ? &settings.symm_mem
-                 : name == "VLLM_USE_NCCL_SYMM_MEM"        ? &settings.nccl_symm
-                 : name == "VLLM_ALLREDUCE_USE_FLASHINFER" ? &settings.flashinfer
-                 : name == "VLLM_BATCH_INVARIANT"          ? &settings.batch_invariant
-                                                           : nullptr;
+  bool* target = name == "VLLM_ALLREDUCE_USE_SYMM_MEM"              ? &settings.symm_mem
+                 : name == "VLLM_USE_NCCL_SYMM_MEM"                 ? &settings.nccl_symm
+                 : name == "VLLM_ALLREDUCE_USE_FLASHINFER"          ? &settings.flashinfer
+                 : name == "VLLM_BATCH_INVARIANT"                   ? &settings.batch_invariant
+                 : name == "VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC" ? &settings.pcie_ipc
+                                                                    : nullptr;
   if (target == nullptr) return false;
   if (!on && !off)
     return core::input_error(fmt::format("{}={} is no switch", name, value), "expected 0 or 1");
   *target = on;
   return true;
+}
+
+std::span<const std::pair<const char*, const char*>> batch_invariant_nccl() {
+  // vllm/model_executor/layers/batch_invariant.py
+  static constexpr std::array<std::pair<const char*, const char*>, 5> kSet = {
+      {{"NCCL_ALGO", "allreduce:tree"},
+       {"NCCL_PROTO", "Simple"},
+       {"NCCL_MIN_NCHANNELS", "1"},
+       {"NCCL_MAX_NCHANNELS", "1"},
+       {"NCCL_NVLS_ENABLE", "0"}}};
+  return kSet;
 }
 
 std::optional<Bytes> custom_table_limit(int sm, int ranks) {

@@ -3,7 +3,8 @@
 // the order of the release; per call the first whose size test passes.
 //
 //   about 0.23   NCCL_SYMM_MEM, QUICK_REDUCE, FLASHINFER, CUSTOM, SYMM_MEM, PYNCCL
-//   later        FLASHINFER first, AITER_CUSTOM before CUSTOM; newest: FLASHINFER_PCIE_IPC first
+//   0.24 to 0.26 AITER_CUSTOM before CUSTOM; later: FLASHINFER first, then FLASHINFER_PCIE_IPC
+// VLLM_BATCH_INVARIANT leaves PYNCCL alone, and NCCL with one channel, tree and Simple.
 // Size limits (strict for CUSTOM): 8 MiB, with torch symmetric memory at most the table's value for
 // GPU and ranks; so 256 KiB on 8 x H100 (golden G7-11) and 8 MiB, not 32, on 4 x H100 (GA-09b).
 // Sources: vLLM vllm/distributed/device_communicators/{custom_all_reduce, all_reduce_utils,
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/quantity.h"
@@ -61,12 +63,16 @@ struct VllmSettings {
   bool symm_mem = true;          // VLLM_ALLREDUCE_USE_SYMM_MEM
   bool nccl_symm = false;        // VLLM_USE_NCCL_SYMM_MEM
   bool flashinfer = false;       // VLLM_ALLREDUCE_USE_FLASHINFER
+  bool pcie_ipc = false;         // VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC
   bool batch_invariant = false;  // VLLM_BATCH_INVARIANT
   QuickRegime quick_reduce = QuickRegime::kNone;
 };
 // Applies NAME=VALUE; fails on a value that the variable does not take. False: the name decides
 // nothing here.
 core::Result<bool> apply(VllmSettings& settings, std::string_view name, std::string_view value);
+
+// What vLLM puts into NCCL's environment in batch-invariant mode, whatever stands there.
+std::span<const std::pair<const char*, const char*>> batch_invariant_nccl();
 
 struct ServingJob {
   int sm = 90;  // 90 = compute capability 9.0

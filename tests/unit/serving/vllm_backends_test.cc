@@ -83,7 +83,41 @@ TEST(VllmBackends, NcclSymmetricMemoryHasAnInterval) {
   }
   ServingJob invariant = job(90, 8, 16_KiB);
   invariant.settings.nccl_symm = invariant.settings.batch_invariant = true;
-  EXPECT_EQ(taken_by(invariant), "CUSTOM one-shot");
+  EXPECT_EQ(taken_by(invariant).rfind("PYNCCL", 0), 0u) << taken_by(invariant);
+}
+
+// vllm/config/parallel.py and symm_mem.py: batch-invariant mode leaves PYNCCL alone.
+TEST(VllmBackends, BatchInvariantLeavesNccl) {
+  for (const core::Bytes bytes : {16_KiB, 128_KiB, 1024_KiB}) {
+    ServingJob given = job(90, 8, bytes);
+    EXPECT_NE(taken_by(given).rfind("PYNCCL", 0), 0u);
+    given.settings.batch_invariant = true;
+    EXPECT_EQ(taken_by(given).rfind("PYNCCL", 0), 0u) << taken_by(given);
+  }
+}
+
+// Start-up lines of v0.26.0 and of v0.31.0 in public logs; PCIE_IPC has a switch of its own.
+TEST(VllmBackends, OrdersOfLaterReleases) {
+  const auto all = [](const char* version) {
+    const std::string line = start_up_line(backends_of(job(90, 4, 16_KiB), *vllm_order(version)));
+    return line.substr(line.find("out of"));
+  };
+  EXPECT_EQ(all("0.26.0"),
+            "out of potential backends: ['NCCL_SYMM_MEM', 'QUICK_REDUCE', 'FLASHINFER', "
+            "'AITER_CUSTOM', 'CUSTOM', 'SYMM_MEM', 'PYNCCL']");
+  EXPECT_EQ(all("0.31"), all("latest"));
+  EXPECT_EQ(all("0.31"),
+            "out of potential backends: ['FLASHINFER_PCIE_IPC', 'FLASHINFER', 'NCCL_SYMM_MEM', "
+            "'QUICK_REDUCE', 'AITER_CUSTOM', 'CUSTOM', 'SYMM_MEM', 'PYNCCL']");
+  ServingJob pcie = job(89, 2, 16_KiB);
+  pcie.fully_linked = false;
+  const auto is_built = [&pcie] {
+    return backends_of(pcie, *vllm_order("latest")).front().is_built;
+  };
+  pcie.settings.flashinfer = true;
+  EXPECT_FALSE(is_built());
+  pcie.settings.pcie_ipc = true;
+  EXPECT_TRUE(is_built());
 }
 
 // The lists and lines of the sample.
@@ -114,14 +148,14 @@ TEST(VllmBackends, LinesAreThoseOfVllm) {
   stands(line_of(pcie, Backend::kCustom));
   ServingJob off = job(80, 8, 64_KiB);
   off.settings.custom = false;
-  stands(start_up_line(backends_of(off, *vllm_order("0.24"))));
+  stands(start_up_line(backends_of(off, *vllm_order("0.27"))));
 }
 
 TEST(VllmBackends, VersionsAndSettings) {
   EXPECT_EQ(vllm_order("v0.23.0")->order.front(), Backend::kNcclSymmMem);
   EXPECT_TRUE(vllm_order("0.23")->is_exact);
   EXPECT_FALSE(vllm_order("0.9.1")->is_exact);
-  EXPECT_EQ(vllm_order("0.25")->order.front(), Backend::kFlashInfer);
+  EXPECT_EQ(vllm_order("0.28")->order.front(), Backend::kFlashInfer);
   EXPECT_EQ(vllm_order("latest")->order.front(), Backend::kFlashInferPcieIpc);
   for (const char* text : {"", "1.0", "0.", "0.x", "v", "0.23rc", "0.99999999999999999999"})
     EXPECT_FALSE(vllm_order(text).ok()) << text;
