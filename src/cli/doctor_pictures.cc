@@ -2,6 +2,7 @@
 
 #include "cli/curve_view.h"
 #include "cli/hang_tables.h"
+#include "cli/hang_view.h"
 #include "cli/trace_timeline.h"
 #include "topology/saved_topology.h"
 
@@ -52,6 +53,8 @@ Json other_timelines(const std::vector<OtherTraces>& others) {
 Json doctor_pictures(const diagnose::JobFacts& facts, const TraceMeeting& meeting,
                      const std::vector<OtherTraces>& others) {
   Json pictures = facts.dumps != nullptr ? hang_pictures(*facts.dumps) : Json::object();
+  if (facts.dumps != nullptr && facts.hang != nullptr)
+    pictures["verdict"] = verdict_json(*facts.dumps, facts.hang->verdict);
   if (Json curves = curve_pictures(facts.curves); !curves.empty())
     pictures["curves"] = std::move(curves);
   if (Json machines = machine_pictures(facts.machines); !machines.empty())

@@ -2,6 +2,7 @@
 import { Child, folded, h, shortened } from "./dom";
 import { ranges, ranks } from "./format";
 import { Fields, fields, list, number, numbers, text } from "./json";
+import { hangVerdict } from "./pictures/waiting";
 import { count, explained, t, verdictOf, w } from "./words";
 
 export const SEVERITIES = ["error", "warning", "info"];
@@ -86,7 +87,7 @@ const layerName = (layer: string): string => {
 // Who it is about, without unfolding anything: the ranks of a hang or of the finding that decides, and the machines
 // that are odd. A hang also says who only waits, and where the cause lies.
 function about(document: Fields, worst: Fields | undefined): Child {
-  const result = fields(document, "result"), hang = fields(result, "verdict");
+  const result = fields(document, "result"), hang = text(worst, "id").startsWith("hang.") ? hangVerdict(document) : {};
   const culprits = numbers(hang, "culprit_ranks"), victims = numbers(hang, "victims");
   const named = culprits.length > 0 ? culprits : numbers(worst, "ranks");
   const odd = list(result, "odd").map(one => text(one)).filter(Boolean);

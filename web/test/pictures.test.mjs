@@ -46,6 +46,13 @@ describe("who is accused in a hang", () => {
     });
   });
 
+  test("doctor accuses whom hang accuses", () => onPage("mismatch-doctor", ["doctor", "examples/hang-step-3000"], async page => {
+    assert.match((await page.locator(".verdict .who").innerText()).replace(/\s+/g, " "), /who rank 37 victims 63 ranks only wait: 0-36, 38-63 where code/);
+    assert.match(await page.locator(".waiting").innerText(), /rank 37: in all_reduce/);
+    assert.deepEqual(await texts(page, ".matrix text.culprit"), ["\u25b8 37"]);
+    assert.doesNotMatch(await page.locator("main").innerText(), /nobody: all have issued it/);
+  }));
+
   const missingSend = `${shared}/hang/09_p2p_missing_send`;
   test("a missing send: only the rank that did not send is red", { skip: !isThere(missingSend) && "no ../shared/data/hang" }, () =>
     onPage("missing-send", ["hang", missingSend], async page => {

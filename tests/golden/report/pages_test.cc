@@ -133,7 +133,7 @@ TEST(Pictures, DoctorHasThoseOfItsPile) {
   EXPECT_EQ(keys(pictures_of({"doctor", example("two-nodes-slow")})),
             (std::set<std::string>{"curves", "machines"}));
   EXPECT_EQ(keys(pictures_of({"doctor", example("hang-step-3000")})),
-            (std::set<std::string>{"groups", "missing", "waits"}));
+            (std::set<std::string>{"groups", "missing", "verdict", "waits"}));
   const json traced = pictures_of({"doctor", example("comm-40-percent")});
   EXPECT_EQ(keys(traced), (std::set<std::string>{"curves", "timeline"}));
   EXPECT_EQ(traced.at("timeline").at("rows").size(), 4U);

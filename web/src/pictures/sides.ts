@@ -1,8 +1,9 @@
 // What each side of a hang did at the call in question: the call, its state, the line of the program.
 import { Child, folded, h } from "../dom";
 import { ranks } from "../format";
-import { Fields, fields, isFields, list, numbers, text } from "../json";
+import { Fields, isFields, list, numbers, text } from "../json";
 import { t } from "../words";
+import { hangVerdict } from "./waiting";
 
 function row(side: Fields): Child {
   const stack = list(side, "stack").map(line => text(line));
@@ -18,7 +19,7 @@ function others(verdict: Fields): Child {
 }
 
 export function sides(document: Fields): Child {
-  const verdict = fields(document, "result", "verdict");
+  const verdict = hangVerdict(document);
   const all = list(verdict, "sides").filter(isFields);
   if (all.length + list(verdict, "alternatives").length === 0) return null;
   const head = [t("ranks"), t("call"), t("state"), t("at")].map(title => h("th", {}, title));

@@ -10,8 +10,14 @@ export interface Hang {
   missing: Set<number>;  // without a dump
 }
 
+// That of `hang`; doctor has it among the pictures.
+export const hangVerdict = (document: Fields): Fields => {
+  const own = fields(document, "result", "verdict");
+  return Object.keys(own).length > 0 ? own : fields(document, "pictures", "verdict");
+};
+
 export function hangOf(document: Fields): Hang {
-  const verdict = fields(document, "result", "verdict");
+  const verdict = hangVerdict(document);
   const lines = list(document, "pictures", "waits").filter(isFields);
   return { verdict, lines, named: new Set(numbers(verdict, "culprit_ranks")),
            waiting: new Set(lines.flatMap(line => numbers(line, "ranks"))),
