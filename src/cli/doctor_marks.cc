@@ -25,6 +25,7 @@ const core::WordScan& words_of_outputs() {
                                     "NIC stat",
                                     "INDEX",
                                     "PFC configuration",
+                                    " ==> ",
                                     "> mtu ",
                                     ",LOWER_UP>",
                                     "Used by"});

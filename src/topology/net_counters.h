@@ -41,6 +41,7 @@ struct PortCounters {
   std::string device = {};  // "mlx5_0"; empty where the source names the interface only
   int port = 0;             // 0: not known
   std::string netdev = {};  // "ens1f0np0"; empty where the source names the device only
+  std::string card = {};    // address of the interface, where the text shows it
   int lid = 0;              // of perfquery, which names no device; 0: not known
   std::optional<core::Duration> time = {};  // since 1970, without regard to the zone of a text
   std::map<std::string, CounterValue> counters = {};

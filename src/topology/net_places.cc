@@ -154,6 +154,24 @@ void add_open(const Shown& shown, std::vector<OpenPlace>& open) {
   }
 }
 
+// Of each snapshot its name without time; where an interface of the same address stands in an
+// earlier one, that is of the same machine, whatever the two are called.
+std::vector<std::string> keys_of(const std::vector<NetSnapshot>& snapshots) {
+  std::map<std::pair<std::string, std::string>, std::string> cards;
+  std::vector<std::string> keys;
+  for (const NetSnapshot& snapshot : snapshots) {
+    std::string key = without_time(snapshot.source);
+    for (const PortCounters& port : snapshot.ports)
+      if (const auto known = cards.find({port.netdev, port.card});
+          !port.card.empty() && known != cards.end())
+        key = known->second;
+    for (const PortCounters& port : snapshot.ports)
+      if (!port.card.empty()) cards.emplace(std::pair(port.netdev, port.card), key);
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
 }  // namespace
 
 std::string without_time(std::string_view name) {
@@ -178,15 +196,15 @@ bool have_other_cards(const NetSnapshot& one, const NetSnapshot& other) {
 std::vector<OpenPlace> place_ports(std::vector<NetSnapshot>& snapshots) {
   std::map<std::tuple<PortCounters::Source, std::string, int, std::string>, Shown> all;
   std::set<std::string> names;
-  for (const NetSnapshot& snapshot : snapshots)
-    for (const PortCounters& port : snapshot.ports) {
+  const std::vector<std::string> keys = keys_of(snapshots);
+  for (std::size_t i = 0; i < snapshots.size(); ++i)
+    for (const PortCounters& port : snapshots[i].ports) {
       if (!needs_place(port)) continue;
       Shown& shown = all[{port.source, port.device, port.port, port.netdev}];
       shown.port = port.name();
-      const std::string key = without_time(snapshot.source);
-      std::vector<std::string>& texts = shown.texts[key];
-      names.insert(key);
-      texts.push_back(snapshot.source);
+      std::vector<std::string>& texts = shown.texts[keys[i]];
+      names.insert(keys[i]);
+      texts.push_back(snapshots[i].source);
     }
   std::vector<OpenPlace> open;
   bool are_several = false;
@@ -196,9 +214,9 @@ std::vector<OpenPlace> place_ports(std::vector<NetSnapshot>& snapshots) {
   }
   if (!are_several) return open;
   const std::map<std::string, std::string> labels = labels_of(names);
-  for (NetSnapshot& snapshot : snapshots)
-    for (PortCounters& port : snapshot.ports)
-      if (needs_place(port)) port.host = labels.at(without_time(snapshot.source));
+  for (std::size_t i = 0; i < snapshots.size(); ++i)
+    for (PortCounters& port : snapshots[i].ports)
+      if (needs_place(port)) port.host = labels.at(keys[i]);
   return open;
 }
 

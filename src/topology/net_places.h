@@ -4,6 +4,7 @@
 // are then no change of anything.
 //
 //   n7/before.txt, n7/after.txt -> one machine; n7/eth.txt, n8/eth.txt -> two, each folder its own
+//   10.txt, 11.txt of `ip -s link` with ens1f0 of one address -> one machine
 //   a_eth.txt, b_eth.txt -> not known: two machines, or one at two times
 #pragma once
 

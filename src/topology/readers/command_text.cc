@@ -29,6 +29,7 @@ constexpr Row kReaders[] = {
     {"ibstatus", ibstatus_reader},
     {"ibv_devinfo", ibv_devinfo_reader},
     {"rdma-link", rdma_link_reader},
+    {"ibdev2netdev", ibdev_reader},
     {"show_gids", show_gids_reader},
     {"ethtool", ethtool_reader},
     {"mlnx_qos", mlnx_qos_reader},

@@ -224,7 +224,10 @@ void CounterText::take_json_link(const core::Json& entry, const SourceLine& line
   if (!is_of_card || is_software_name(name->get<std::string>()) || entry.contains("link") ||
       entry.contains("link_index"))
     return;
-  open({.source = Source::kIpLink, .netdev = name->get<std::string>()}, line);
+  open({.source = Source::kIpLink,
+        .netdev = name->get<std::string>(),
+        .card = address->get<std::string>().substr(0, kLongestName)},
+       line);
   for (const auto& [side, values] : counts->items()) {
     if (!values.is_object()) continue;
     for (const auto& [key, value] : values.items())
@@ -294,9 +297,9 @@ bool CounterText::take_ip_link(std::string_view text, const SourceLine& line) {
   }
   if (block_ != Source::kIpLink || current() == nullptr) return false;
   const std::vector<std::string> words = words_of(text.substr(0, 1024));
-  if (words.size() > 1 && words[0].starts_with("link/") &&
-      !is_address_of_card(words[1]).value_or(true)) {
-    current_.reset();
+  if (words.size() > 1 && words[0].starts_with("link/")) {
+    current()->card = words[1].substr(0, kLongestName);
+    if (!is_address_of_card(words[1]).value_or(true)) current_.reset();
     return true;
   }
   if (columns_.empty()) {

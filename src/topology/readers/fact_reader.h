@@ -3,8 +3,8 @@
 //
 //   lspci, lspci -vv (LnkCap, LnkSta, NUMA node, buses, ACSCtl), lspci -t, lspci -tv,
 //   nvidia-smi topo -p2p, nvidia-smi nvlink -s, numactl -H,
-//   ibstat, ibstatus, ibv_devinfo (-v), rdma link, show_gids, ethtool -S, mlnx_qos -i, lsmod,
-//   ip link and ip addr (-s, -d, -br, -j)
+//   ibstat, ibstatus, ibv_devinfo (-v), rdma link, ibdev2netdev, show_gids, ethtool -S, mlnx_qos
+//   -i, lsmod, ip link and ip addr (-s, -d, -br, -j)
 //
 // Layouts: the files of ../shared/data/field/topo (tests/unit/topology/fact_text_test.cc), and
 // infiniband-diags and iproute2 for those of which there is none.
@@ -47,6 +47,7 @@ std::unique_ptr<FactReader> ibstat_reader();
 std::unique_ptr<FactReader> ibstatus_reader();
 std::unique_ptr<FactReader> ibv_devinfo_reader();
 std::unique_ptr<FactReader> rdma_link_reader();
+std::unique_ptr<FactReader> ibdev_reader();
 std::unique_ptr<FactReader> show_gids_reader();
 std::unique_ptr<FactReader> ethtool_reader();
 std::unique_ptr<FactReader> mlnx_qos_reader();

@@ -211,6 +211,38 @@ void RdmaLinkReader::take(const SourceLine& line) {
   }
 }
 
+// "mlx5_0 port 1 ==> ens1f0np0 (Up)" of ibdev2netdev, with -v the bus and the card before it. The
+// state is that of the interface: of IPoIB it says nothing of the port.
+class IbdevReader : public PortReader {
+ public:
+  void take(const SourceLine& line) override;
+};
+
+void IbdevReader::take(const SourceLine& line) {
+  if (line.text.find(" ==> ") == std::string_view::npos) return;
+  const std::vector<std::string> words = words_of(line.text);
+  const auto arrow = std::find(words.begin(), words.end(), "==>");
+  if (arrow == words.end() || words.end() - arrow != 3) return;
+  auto named = arrow;  // the last: a card may be called "dual port"
+  for (auto word = words.begin(); word != arrow; ++word)
+    if (*word == "port") named = word;
+  if (named == arrow) return;
+  if (words.back() != "(Up)" && words.back() != "(Down)") return;
+  std::string bus;
+  std::string device = words.front();
+  for (auto word = words.begin(); word != named; ++word)
+    if (std::string known = normal_bus_id(*word); !known.empty()) bus = std::move(known);
+  if (!bus.empty() && device.find(':') != std::string::npos && words.size() > 1) device = words[1];
+  const auto number =
+      std::next(named) == arrow ? std::nullopt : small_number(*std::next(named), 255);
+  RdmaPortFacts* port = number ? open(device, *number, line) : nullptr;
+  if (port == nullptr) return;
+  port->bus_id = bus;
+  port->interface = *std::next(arrow);
+  if (arrow - named == 3 && named[2].starts_with("(") && named[2].ends_with(")"))
+    port->state = state_of(named[2].substr(1, named[2].size() - 2));
+}
+
 // "mlx5_0  1  3  0000:...:ffff:0a00:0001  10.0.0.1  v2  ens1"
 class ShowGidsReader : public PortReader {
  public:
@@ -249,6 +281,7 @@ std::unique_ptr<FactReader> ibstat_reader() { return std::make_unique<IbstatRead
 std::unique_ptr<FactReader> ibstatus_reader() { return std::make_unique<IbstatusReader>(); }
 std::unique_ptr<FactReader> ibv_devinfo_reader() { return std::make_unique<IbvDevinfoReader>(); }
 std::unique_ptr<FactReader> rdma_link_reader() { return std::make_unique<RdmaLinkReader>(); }
+std::unique_ptr<FactReader> ibdev_reader() { return std::make_unique<IbdevReader>(); }
 std::unique_ptr<FactReader> show_gids_reader() { return std::make_unique<ShowGidsReader>(); }
 
 }  // namespace comm_probe::topology

@@ -237,6 +237,32 @@ TEST_F(IpLink, WhatDoesNotRiseIsNoFault) {
   EXPECT_FALSE(has_id(document["caveats"], "topo.net-drops-open"));
 }
 
+// Names that say nothing of time: the address of the interface says that it is one machine.
+TEST_F(IpLink, OneMachineByItsAddress) {
+  put("10.txt", ip_link("10", {7000000, 0, 0}));
+  put("11.txt", ip_link("11", {9000000, 4000, 0}));
+  const json document = told({folder()});
+  EXPECT_TRUE(has_id(document["findings"], "topo.net-physical-errors")) << document;
+  EXPECT_FALSE(has_id(document["caveats"], "topo.counters-whose"));
+  std::string other = ip_link("11", {9000000, 4000, 0});
+  other.replace(other.find("98:03:9b:00:a1:b2"), 17, "98:03:9b:00:a1:b3");
+  put("11.txt", other);
+  const json two = told({folder()});
+  EXPECT_EQ(two["findings"].size(), 0) << two["findings"];
+  EXPECT_TRUE(has_id(two["caveats"], "topo.counters-whose"));
+}
+
+TEST_F(IpLink, DevicesByIbdev2netdev) {
+  std::string ports;
+  for (int i = 0; i < 8; ++i) ports += fmt::format("mlx5_{} port 1 ==> {} (Up)\n", i, rail(i));
+  const json low = of_files({{"ibdev.txt", ports}, {"ip.txt", rails(5, kUp, 1500)}});
+  EXPECT_EQ(severity_of(low, "topo.mtu-differs"), "warning") << low["findings"];
+  const json dark = of_files({{"ip.txt", rails(5, kDark, 9000)}});
+  EXPECT_EQ(severity_of(dark, "topo.port-not-active"), "warning") << dark["findings"];
+  const json healthy = of_files({{"ip.txt", rails(-1, kUp, 9000)}});
+  EXPECT_EQ(healthy["findings"].size(), 0) << healthy["findings"];
+}
+
 // Bridges and pairs of containers drop as they like.
 TEST_F(IpLink, SoftwareIsNotCounted) {
   put("before.txt", ip_link("10", {0, 0, 0}, "docker0"));

@@ -44,6 +44,77 @@ Survey combined(std::vector<Source> sources) {
 #define NEED_FIELD() \
   if (!fs::exists(kField)) GTEST_SKIP() << "no field data at " << kField
 
+// Of MLNX_OFED's script, plain and with -v.
+TEST(FactText, Ibdev2netdev) {
+  const auto ports =
+      source_of(
+          "$ ibdev2netdev\nmlx5_0 port 1 ==> ens1f0np0 (Up)\nmlx5_1 port 1 ==> ib0 (Down)\n"
+          "0000:98:00.1 mlx5_9 (MT4129 - MCX755106AS) ConnectX-7 dual port card fw 28.39.1002 "
+          "port 1 (ACTIVE) ==> enp152s0f1np1 (Up)\n")
+          .facts.rdma_ports;
+  ASSERT_EQ(ports.size(), 3U);
+  EXPECT_EQ(ports[0].device, "mlx5_0");
+  EXPECT_EQ(ports[0].interface, "ens1f0np0");
+  EXPECT_EQ(ports[1].state, "");  // of the interface, which is of IPoIB
+  EXPECT_EQ(ports[2].device, "mlx5_9");
+  EXPECT_EQ(ports[2].bus_id, "0000:98:00.1");
+  EXPECT_EQ(ports[2].state, "ACTIVE");
+  EXPECT_EQ(ports[2].interface, "enp152s0f1np1");
+}
+
+// iproute2: what is of a card and what of software, in text, -br and -j.
+TEST(FactText, InterfacesOfIpLink) {
+  const auto links =
+      source_of(
+          "$ ip -d link\n1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN\n"
+          "    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00\n"
+          "4: ens1f0np0: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 9000 qdisc mq state DOWN\n"
+          "    link/ether 98:03:9b:00:a1:b2 brd ff:ff:ff:ff:ff:ff promiscuity 0 minmtu 68 "
+          "parentbus pci parentdev 0000:18:00.0\n"
+          "    inet 10.0.3.7/24 brd 10.0.3.255 scope global ens1f0np0\n"
+          "5: br-ex: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP\n"
+          "    link/ether 98:03:9b:00:a1:c0 brd ff:ff:ff:ff:ff:ff\n    bridge forward_delay 1500\n"
+          "6: ib0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 2044 qdisc mq state UP\n"
+          "    link/infiniband 00:00:10:29:fe:80:00:00:00:00:00:00:98:03:9b:03:00:a1:b2:c3 brd "
+          "00:ff\n"
+          "ens2f0           DOWN           98:03:9b:00:a1:d0 <BROADCAST,MULTICAST>\n")
+          .facts.links;
+  ASSERT_EQ(links.size(), 5U);
+  EXPECT_EQ(links[0].is_of_card, false);
+  EXPECT_EQ(links[1].name, "ens1f0np0");
+  EXPECT_EQ(links[1].is_of_card, true);
+  EXPECT_TRUE(links[1].is_switched_on);
+  EXPECT_FALSE(links[1].has_carrier);
+  EXPECT_TRUE(links[1].has_address);
+  EXPECT_EQ(links[1].bus_id, "0000:18:00.0");
+  ASSERT_TRUE(links[1].mtu);
+  EXPECT_EQ(links[1].mtu->whole(), 9000U);
+  EXPECT_EQ(links[2].is_of_card, false);
+  EXPECT_TRUE(links[3].is_infiniband);
+  EXPECT_EQ(links[4].name, "ens2f0");
+  EXPECT_FALSE(links[4].is_switched_on);
+}
+
+// One text, two machines: another address behind one name.
+TEST(FactText, ListingsOfTwoMachinesAreKeptApart) {
+  const auto listing = [](const std::string& mac, int mtu) {
+    return fmt::format(
+        "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 state UNKNOWN\n"
+        "2: ens1: <BROADCAST,UP,LOWER_UP> mtu {} state UP\n    link/ether {} brd ff\n",
+        mtu, mac);
+  };
+  const auto one =
+      source_of(listing("98:03:9b:00:a1:b2", 9000) + listing("98:03:9b:00:a1:b2", 1500))
+          .facts.links;
+  ASSERT_EQ(one.size(), 2U);
+  EXPECT_EQ(one[1].mtu->whole(), 1500U);  // the later
+  const auto two =
+      source_of(listing("98:03:9b:00:a1:b2", 9000) + listing("98:03:9b:00:a1:ff", 1500))
+          .facts.links;
+  ASSERT_EQ(two.size(), 4U);
+  EXPECT_NE(two[1].host, two[3].host);
+}
+
 TEST(FactText, LspciDetails) {
   NEED_FIELD();
   const HostFacts facts = field("d01_epyc_rtx6000ada_lspci_vvv_gpu_nic.txt").facts;
