@@ -230,12 +230,13 @@ core::Result<RoutedPlan> RoutedRequest::plan(const measure::Plan& plan) {
   layer_.nodes = plan.ranks / layer_.ranks_per_node;
   layer_.dispatch = format_of(dispatch_);
   layer_.combine = format_of(combine_);
-  if (layer_.experts == 0) layer_.experts = model::usual_experts(plan.ranks);
+  const bool knows_experts = layer_.experts != 0;
+  if (!knows_experts) layer_.experts = model::usual_experts(plan.ranks);
   layer_.tokens = tokens_ != 0 || routing_.reads_file() ? tokens_ : kUsualTokens;
   model::MoeLayer checked = layer_;
   if (checked.tokens == 0) checked.tokens = 1;
   if (const auto possible = model::check_moe(checked); !possible) return possible.error();
-  auto chosen = routing_.load(layer_);
+  auto chosen = routing_.load(layer_, knows_experts);
   if (!chosen) return chosen.error();
   chosen_ = std::move(chosen).value();
   RoutedPlan routed;

@@ -28,7 +28,7 @@ int calc_moe(const Shell& shell, MoeFlags& flags) {
   if (!question) return shell.fail(question.error());
   std::optional<ChosenRouting> chosen;
   if (option.is_given()) {
-    auto routing = option.load(question->layer);
+    auto routing = option.load(question->layer, question->has_experts);
     if (!routing) return shell.fail(routing.error());
     chosen = std::move(routing).value();
   }

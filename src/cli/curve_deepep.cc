@@ -99,9 +99,17 @@ std::string deepep_verdict(const serving::DeepEpLines& lines,
   const auto severe = std::count_if(
       judgement.judgement.findings.begin(), judgement.judgement.findings.end(),
       [](const core::Finding& finding) { return finding.severity != core::Severity::kInfo; });
+  const bool is_sure =
+      std::any_of(judgement.judgement.findings.begin(), judgement.judgement.findings.end(),
+                  [](const core::Finding& finding) {
+                    return finding.severity != core::Severity::kInfo &&
+                           finding.confidence != core::Confidence::kPossible;
+                  });
   return fmt::format("DeepEP: {} bandwidths, {} time-outs, {} warnings of IBGDA: {}",
                      lines.rates.size(), lines.timeouts.size(), lines.fallbacks.size(),
-                     severe > 0 ? "something is wrong" : nothing_wrong(judgement));
+                     severe == 0 ? nothing_wrong(judgement)
+                     : is_sure   ? "something is wrong"
+                                 : "something may be wrong");
 }
 
 }  // namespace comm_probe::cli

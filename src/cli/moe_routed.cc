@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <set>
 
 #include "cli/decimal_bytes.h"
 #include "core/units.h"
@@ -170,11 +171,37 @@ core::Table nodes_table(const RoutedLedger& ledger) {
   return table;
 }
 
+// The experts of a token stand on so many nodes at most.
+int most_nodes_of(const model::Routing& routing, const model::MoeLayer& layer) {
+  const int each = std::max(1, layer.experts / layer.nodes);
+  std::size_t most = 0;
+  for (std::int64_t token = 0; token < routing.tokens(); ++token) {
+    std::set<int> nodes;
+    for (int i = 0; i < routing.topk; ++i)
+      if (const auto pick = routing.picks[static_cast<std::size_t>(token * routing.topk + i)];
+          pick != model::kNoExpert)
+        nodes.insert(pick / each);
+    most = std::max(most, nodes.size());
+  }
+  return static_cast<int>(most);
+}
+
+std::string against_even(const RoutedLedger& ledger) {
+  const int limit = ledger.question.layer.group_limit;
+  std::string text = fmt::format("dedup takes {:.2f} times the {} of an even routing",
+                                 ledger.placements[0].dedup.time() / ledger.balanced.time(),
+                                 format_duration(ledger.balanced.time()));
+  if (limit > 0 && ledger.most_nodes > limit)
+    text += fmt::format(" without a limit: tokens of it go to {} nodes, not to {} (--group-limit)",
+                        ledger.most_nodes, limit);
+  return text;
+}
+
 }  // namespace
 
 RoutedLedger price_routing(const MoeQuestion& question, const ChosenRouting& chosen) {
   const model::MoeLayer& layer = question.layer;
-  RoutedLedger ledger{question, chosen.source, chosen.basis, chosen.routing.tokens(), {}, {}};
+  RoutedLedger ledger{question, chosen.source, chosen.basis, chosen.routing.tokens(), {}, 0, {}};
   const int slots = layer.experts / layer.ranks();
   ledger.placements.push_back(
       placed(question, chosen.routing, model::equal_shares(layer.experts, layer.ranks())));
@@ -187,7 +214,10 @@ RoutedLedger price_routing(const MoeQuestion& question, const ChosenRouting& cho
     ledger.placements.back().name = more == 0 ? "packed by load" : "hottest copied";
     ledger.placements.back().slots = slots + more;
   }
-  const auto scheme = layer.group_limit > 0 ? MoeScheme::kGroup : MoeScheme::kDedup;
+  ledger.most_nodes = most_nodes_of(chosen.routing, layer);
+  // one that goes to more nodes is compared with what keeps no limit either
+  const bool keeps_limit = layer.group_limit > 0 && ledger.most_nodes <= layer.group_limit;
+  const auto scheme = keeps_limit ? MoeScheme::kGroup : MoeScheme::kDedup;
   ledger.balanced = model::price_moe(layer, question.links, scheme, model::MoeDraw::kDistinct);
   return ledger;
 }
@@ -236,7 +266,6 @@ std::string routed_sentence(const RoutedLedger& ledger) {
 
 std::vector<core::Block> routed_blocks(const RoutedLedger& ledger) {
   const RoutedLedger::Placed& now = ledger.placements[0];
-  const double share = now.dedup.time() / ledger.balanced.time();
   core::KeyValues pairs;
   pairs.rows = {{"routing", fmt::format("{} tokens ({}: {})", ledger.tokens,
                                         basis_name(ledger.basis), ledger.source)},
@@ -244,8 +273,7 @@ std::vector<core::Block> routed_blocks(const RoutedLedger& ledger) {
                 {"hottest experts", experts_text(now.traffic)},
                 {"slowest rank", slowest_text("flat", now.flat, ledger.question)},
                 {"", slowest_text("dedup", now.dedup, ledger.question)},
-                {"against even", fmt::format("dedup takes {:.2f} times the {} of an even routing",
-                                             share, format_duration(ledger.balanced.time()))},
+                {"against even", against_even(ledger)},
                 {"packed by load", saving_text(now, ledger.placements[1])},
                 {"hottest copied", fmt::format("one more expert on every rank {}",
                                                saving_text(now, ledger.placements[2]))}};

@@ -49,6 +49,25 @@ std::vector<core::Caveat> undecided(const model::Routing& routing) {
       fmt::format("each of these tokens counts for experts 0 to {}", routing.topk - 1))};
 }
 
+// That none of many picks falls on the highest experts means that there are none: with 5 % of them
+// never picked, 20 picks for each expert, chance is e^-256 for 256 of them.
+std::vector<core::Caveat> fewer_experts(const model::Routing& routing) {
+  constexpr double kShare = 0.95, kPicksEach = 20;
+  int highest = -1;
+  double picks = 0;
+  for (const std::uint16_t pick : routing.picks) {
+    if (pick == model::kNoExpert) continue;
+    ++picks;
+    highest = std::max<int>(highest, pick);
+  }
+  if (highest + 1 > routing.experts * kShare || picks < kPicksEach * routing.experts) return {};
+  return {core::make_caveat(
+      "calc.routing-fewer-experts",
+      fmt::format("no token of it picks an expert above {}, and {} are assumed: --experts {}?",
+                  highest, routing.experts, highest + 1),
+      "with too many experts the last ranks seem idle and the others hot")};
+}
+
 bool picks_nothing(const model::Routing& routing) {
   return std::all_of(routing.picks.begin(), routing.picks.end(),
                      [](std::uint16_t pick) { return pick == model::kNoExpert; });
@@ -68,12 +87,12 @@ void RoutingOption::add_to(CLI::App& app) {
 
 bool RoutingOption::reads_file() const { return !file_.empty() && !file_.starts_with(kZipf); }
 
-core::Result<ChosenRouting> RoutingOption::load(model::MoeLayer& layer) const {
+core::Result<ChosenRouting> RoutingOption::load(model::MoeLayer& layer, bool knows_experts) const {
   if (file_.starts_with(kZipf)) return draw(layer, file_);
-  return file_.empty() ? draw(layer, skew_) : read(layer);
+  return file_.empty() ? draw(layer, skew_) : read(layer, knows_experts);
 }
 
-core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer) const {
+core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer, bool knows_experts) const {
   auto input = core::Input::open(file_);
   if (!input) return input.error();
   auto routing = serving::read_routing(*input, {layer.topk, layer.experts});
@@ -95,6 +114,8 @@ core::Result<ChosenRouting> RoutingOption::read(model::MoeLayer& layer) const {
   layer.tokens = per_rank;
   auto caveats = uneven(*routing, layer.ranks());
   for (core::Caveat& caveat : undecided(*routing)) caveats.push_back(std::move(caveat));
+  if (!knows_experts)
+    for (core::Caveat& caveat : fewer_experts(*routing)) caveats.push_back(std::move(caveat));
   return ChosenRouting{std::move(routing).value(), input->name(), core::Basis::kRead,
                        core::InputRecord{file_, "moe-routing"}, std::move(caveats)};
 }

@@ -26,10 +26,12 @@ class RoutingOption {
   bool is_given() const { return !file_.empty() || !skew_.empty(); }
   bool reads_file() const;  // not zipf:S
   // Of `layer`, whose tokens per rank are those of the file where none were given (0).
-  core::Result<ChosenRouting> load(model::MoeLayer& layer) const;
+  // `knows_experts`: somebody said how many there are; else a file that never picks the highest
+  // ones is a caveat.
+  core::Result<ChosenRouting> load(model::MoeLayer& layer, bool knows_experts) const;
 
  private:
-  core::Result<ChosenRouting> read(model::MoeLayer& layer) const;
+  core::Result<ChosenRouting> read(model::MoeLayer& layer, bool knows_experts) const;
   core::Result<ChosenRouting> draw(const model::MoeLayer& layer, const std::string& skew) const;
 
   std::string file_ = {};

@@ -291,8 +291,12 @@ void TraceMoeRequest::add_to(CLI::App& app) {
 core::Result<MoeGiven> TraceMoeRequest::given(const TraceReference& reference) const {
   MoeGiven given;
   given.nodes = reference.nodes();
-  for (const std::string& word : words_)
+  std::set<std::string> names;
+  for (const std::string& word : words_) {
     if (const auto taken = take(word, given); !taken) return taken.error();
+    if (const std::string name = word.substr(0, word.find('=')); !names.insert(name).second)
+      return input_error(fmt::format("--moe: {} is given twice", name));
+  }
   const catalog::Machine* machine = reference.machine();
   if (machine == nullptr) return given;
   // as in calc moe: what stays on NVLink decides, on one host or on many

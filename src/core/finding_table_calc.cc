@@ -26,6 +26,10 @@ constexpr std::array kCaveats = {
                 "the tokens of a recorded routing do not divide over the ranks, so equal shares "
                 "stand in for those that each rank had",
                 "record as many tokens on every rank (fill up with slots of -1)"},
+    CaveatEntry{"calc.routing-fewer-experts",
+                "a recorded routing never picks the highest experts that were assumed: the model "
+                "has fewer",
+                "give --experts, num_experts or n_routed_experts of the model's config.json"},
     CaveatEntry{"calc.routing-logits-equal",
                 "a recorded routing has tokens whose logits are equal for all experts, so that "
                 "ties decide: the experts with the lowest numbers",

@@ -115,6 +115,15 @@ std::string nodes_text(const JudgedDeepEp& judged) {
                      judged.nodes_at_least ? " or more" : "");
 }
 
+// The first thing to know where the NIC was assumed.
+void ask_for_nic(const DeepEpFacts& facts, core::Finding& finding) {
+  if (facts.nic.basis == core::Basis::kAssumed)
+    finding.next.insert(finding.next.begin(),
+                        fmt::format("which rate has the NIC? ibstat, or --machine NAME: {} is "
+                                    "assumed here",
+                                    format_bandwidth(facts.nic.value)));
+}
+
 // Another line that says the same is evidence of the finding that is there; combine beside dispatch
 // adds its figures.
 void add_or_join(core::Finding finding, const std::string& of, const std::string& figures,
@@ -170,6 +179,7 @@ void judge_elastic(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& ju
   finding.observed = core::figure(*rate.rdma, core::Basis::kRead, "printed (SO)");
   finding.confidence = is_low ? confidence_by(facts) : core::Confidence::kPossible;
   finding.next = steps_for(rate.kernel);
+  ask_for_nic(facts, finding);
   add_or_join(std::move(finding), "elastic",
               fmt::format("{} printed", format_bandwidth(*rate.rdma)), rate.op, judgement);
 }
@@ -247,6 +257,7 @@ void judge_wire(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement& judge
   finding.observed = core::figure(*judged.wire, core::Basis::kComputed, "printed x (1 - 1/N)");
   finding.confidence = judged.nodes_at_least ? core::Confidence::kPossible : confidence_by(facts);
   finding.next = steps_for(rate.kernel);
+  ask_for_nic(facts, finding);
   add_or_join(std::move(finding), " on " + nodes_text(judged) + ":",
               fmt::format("{} on the wire", format_bandwidth(*judged.wire)), rate.op, judgement);
 }
@@ -278,6 +289,7 @@ void judge_fixed_cost(JudgedDeepEp& judged, const DeepEpFacts& facts, Judgement&
   finding.next = {"grep -i ibgda the log: does it fall back to the CPU?",
                   "cat /proc/driver/nvidia/params   (PeerMappingOverride, EnableStreamMemOPs)",
                   "NVSHMEM_ENABLE_NIC_PE_MAPPING=1 with all ranks on one NIC"};
+  ask_for_nic(facts, finding);
   add_or_join(std::move(finding), "low-latency",
               fmt::format("{}, {} of it beyond its bytes", format_duration(*rate.time),
                           format_duration(fixed)),

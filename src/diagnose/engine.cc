@@ -104,6 +104,12 @@ Instead instead_of_custom(const serving::EngineLines& lines) {
   return {};
 }
 
+// Every machine and group of that kind has it off: no sign that this one is slow.
+bool is_by_design(OffCause cause) {
+  return cause == OffCause::kPcieOnly || cause == OffCause::kSpansNodes ||
+         cause == OffCause::kWorldSize;
+}
+
 Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
   const OffAdvice& why = advice_on(off.cause);
   const Instead instead = instead_of_custom(lines);
@@ -113,7 +119,7 @@ Finding custom_off(const serving::EngineLines& lines, const BackendOff& off) {
       fmt::format("the custom all-reduce is off: {}{}{}; {}", why.why,
                   off.cause == OffCause::kWorldSize ? ", here " + off.detail : "",
                   quotes && !off.detail.empty() ? " (" + off.detail + ")" : "", instead.text));
-  if (!instead.is_nccl) finding.severity = core::Severity::kInfo;
+  if (!instead.is_nccl || is_by_design(off.cause)) finding.severity = core::Severity::kInfo;
   finding.confidence = why.confidence;
   finding.evidence.push_back(off.evidence);
   for (const BackendList& list : lines.lists)
@@ -155,8 +161,10 @@ std::optional<Finding> custom_absent(const serving::EngineLines& lines) {
                               "was cut"));
     finding.confidence = by_flag ? core::Confidence::kCertain : core::Confidence::kPossible;
     finding.evidence.push_back(list.evidence);
-    finding.next = {"leave --disable-custom-all-reduce out, unless P2P hangs on this machine",
-                    price_command(lines)};
+    finding.next = {
+        "leave --disable-custom-all-reduce out (VLLM_BATCH_INVARIANT=1 sets it too), unless P2P "
+        "hangs on this machine",
+        price_command(lines)};
     return finding;
   }
   return std::nullopt;

@@ -134,6 +134,9 @@ class LayerFacts {
   // Nodes and the ranks on each.
   void take_place() {
     const core::Sourced<int> inside = ranks_per_node();
+    if (given_.nodes && ranks_ > 0 && ranks_ % *given_.nodes != 0)
+      uneven = fmt::format("{} {} do not lie on {} nodes in equal numbers (nodes={})", ranks_,
+                           whose_ranks(), *given_.nodes, *given_.nodes);
     if (!uneven.empty()) {
       missing.insert(missing.end(), {"nodes=N", "gpus-per-node=G"});
       return;
@@ -187,9 +190,18 @@ class LayerFacts {
         given_.experts
             ? note("experts", {*given_.experts, Basis::kAssumed, kGiven})
             : note("experts", {model::usual_experts(layer_.ranks()), Basis::kAssumed, kUsual});
-    if (given_.group_limit > 0)
-      layer_.group_limit = note("group-limit", {given_.group_limit, Basis::kAssumed, kGiven});
+    take_group_limit();
     take_formats();
+  }
+
+  // A limit of more nodes than there are limits nothing: it is the model's, not the job's.
+  void take_group_limit() {
+    if (given_.group_limit <= 0) return;
+    const bool limits = layer_.nodes == 0 || given_.group_limit < layer_.nodes;
+    facts.push_back(
+        {"group-limit", std::to_string(given_.group_limit), Basis::kAssumed,
+         limits ? kGiven : fmt::format("{}; it limits nothing on {} nodes", kGiven, layer_.nodes)});
+    if (limits) layer_.group_limit = given_.group_limit;
   }
 
   void take_formats() {
@@ -301,18 +313,32 @@ std::optional<serving::DeepEpRate> as_printed(const MoeCompared& row, const std:
   return rate;
 }
 
-void judge(const MoeGiven& given, int nodes, const std::string& file, TraceMoe& moe) {
+// A rank of the group that has no trace may be late, and then all others wait in every call.
+void note_untraced(int traced, int ranks, core::Finding& finding) {
+  if (traced >= ranks) return;
+  finding.confidence = core::Confidence::kPossible;
+  finding.summary += fmt::format(
+      "; only {} of the {} ranks have a trace: another one may be late, and these wait for it",
+      traced, ranks);
+  finding.next.insert(finding.next.begin(),
+                      "the traces of all ranks of the group: they tell waiting from transfer");
+}
+
+void judge(const MoeGiven& given, const model::MoeLayer& layer, int traced, const std::string& file,
+           TraceMoe& moe) {
   serving::DeepEpLines lines;
   for (const MoeCompared& row : moe.rows)
     if (auto rate = as_printed(row, file)) lines.rates.push_back(std::move(*rate));
   DeepEpFacts facts;
-  facts.nodes = nodes;
+  facts.nodes = layer.nodes;
   facts.nic = given.nic;
   if (given.nvlink.value > core::Bandwidth())
     facts.nvlink.value = std::min(facts.nvlink.value, given.nvlink.value);
   for (core::Finding& finding : judge_deepep(lines, facts).judgement.findings)
-    if (finding.id == "moe.low-latency-slow" || finding.id == "moe.wire-low")
+    if (finding.id == "moe.low-latency-slow" || finding.id == "moe.wire-low") {
+      note_untraced(traced, layer.ranks(), finding);
       moe.judgement.findings.push_back(std::move(finding));
+    }
 }
 
 }  // namespace
@@ -347,7 +373,9 @@ TraceMoe judge_trace_moe(const torch::AcrossRanks& across, const MoeGiven& given
   moe.facts = std::move(facts.facts);
   moe.group = std::move(facts.group);
   moe.missing = std::move(facts.missing);
-  if (layer) judge(given, layer->nodes, across.traces.front()->file, moe);
+  if (layer)
+    judge(given, *layer, static_cast<int>(across.job.ranks.size()), across.traces.front()->file,
+          moe);
   return moe;
 }
 

@@ -76,6 +76,10 @@ core::Result<model::Routing> read_routing(core::Input& input, const RoutingShape
   if (auto error = input.unreadable()) return *error;
   const std::string_view head = input.head();
   if (head.starts_with("\x93NUMPY")) return read_npy_routing(input, shape);
+  if (head.starts_with("PK\x03\x04"))
+    return at_offset(input_error("a zip archive (numpy.savez, torch.save) is no routing",
+                                 "expected .npy: numpy.save(FILE, ids.cpu().numpy())"),
+                     input.name(), 0);
   switch (core::classify_content(head)) {
     case core::ContentClass::kEmpty:
       return at_offset(input_error("an empty file",

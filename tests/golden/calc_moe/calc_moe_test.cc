@@ -100,6 +100,29 @@ TEST(CalcMoe, BackendsArePricedWhereTheyRun) {
   EXPECT_EQ(priced_on("dgx-h100"), on_mlx5);
 }
 
+// Ids of 0 to 127 only, each as often: a model of 128 experts. And tokens that go to all nodes keep
+// no limit of one.
+TEST(CalcMoe, ARoutingOfFewerExpertsThanAssumed) {
+  const std::string file = testing::TempDir() + "of128.csv";
+  std::ofstream out(file);
+  for (int token = 0; token < 4096; ++token)
+    out << token % 128 << "," << (token + 64) % 128 << "\n";
+  out.close();
+  const std::vector<std::string> base = {"calc",      "moe",      "--hidden",  "7168",
+                                         "--topk",    "2",        "--nodes",   "2",
+                                         "--machine", "dgx-h100", "--routing", file};
+  const auto assumed = test::run_binary(with(base, {"--json"}));
+  EXPECT_EQ(assumed.status, 5) << assumed;
+  const json caveat = json::parse(assumed.out, nullptr, false)["caveats"][0];
+  EXPECT_EQ(caveat["id"], "calc.routing-fewer-experts");
+  EXPECT_NE(caveat["missing"].get<std::string>().find("--experts 128?"), std::string::npos)
+      << caveat;
+  const json right = result_of(with(base, {"--experts", "128"}));
+  EXPECT_NEAR(right["routing"]["imbalance"].get<double>(), 1, 1e-9);
+  const auto limited = test::run_binary(with(base, {"--experts", "128", "--group-limit", "1"}));
+  EXPECT_NE(limited.out.find("go to 2 nodes, not to 1"), std::string::npos) << limited;
+}
+
 // A recording that does not divide over the ranks says so; one without any pick is none.
 TEST(CalcMoe, RoutingsThatCannotBeShared) {
   const std::string folder = testing::TempDir();

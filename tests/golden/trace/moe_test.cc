@@ -89,6 +89,43 @@ bool finds(const json& document, const std::string& id) {
 
 const std::vector<std::string> kDecode = {"--machine", "dgx-h100", "--moe", "tokens=128,topk=8"};
 
+// One rank of 64 that always waits for another one, without a trace, looks as slow as a bad NIC.
+TEST(TraceMoe, RanksWithoutATraceMayBeLate) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 173 + 200, 314 + 200);
+  const json document = document_of({trace.write()}, kDecode);
+  ASSERT_TRUE(finds(document, "moe.low-latency-slow"));
+  for (const json& one : document["findings"]) {
+    if (one["id"] != "moe.low-latency-slow") continue;
+    EXPECT_EQ(one["confidence"], "possible");
+    EXPECT_NE(one["summary"].get<std::string>().find("only 1 of the 64 ranks have a trace"),
+              std::string::npos)
+        << one;
+    EXPECT_NE(one["next"][0].get<std::string>().find("the traces of all ranks"), std::string::npos);
+  }
+}
+
+TEST(TraceMoe, GivenFactsHaveToFitTheJob) {
+  RankTrace trace(0, 64);
+  trace.layers(10, 173, 314);
+  const std::string path = trace.write();
+  const json uneven =
+      document_of({path}, {"--machine", "dgx-h100", "--moe", "tokens=128,topk=8,nodes=3"});
+  EXPECT_FALSE(finds(uneven, "moe.low-latency-slow"));
+  EXPECT_TRUE(operation(uneven, "dispatch")["predicted_us"].is_null());
+  const auto twice =
+      run_binary({"trace", path, "--machine", "dgx-h100", "--moe", "tokens=128,topk=8,tokens=5"});
+  EXPECT_EQ(twice.status, 2) << twice;
+  EXPECT_NE(twice.err.find("tokens is given twice"), std::string::npos) << twice;
+  // DeepSeek's topk_group of 4 is the model's: on 2 nodes it limits nothing
+  RankTrace two(0, 16);
+  two.layers(10, 118, 195);
+  const json limited = document_of(
+      {two.write()}, {"--machine", "dgx-h100", "--moe", "tokens=128,topk=8,group-limit=4"});
+  EXPECT_TRUE(operation(limited, "dispatch")["predicted_us"].is_number())
+      << limited["result"]["moe"];
+}
+
 TEST(TraceMoe, PublishedDecodeBesideTheLedger) {
   RankTrace trace(0, 64);
   trace.layers(10, 173, 314);
