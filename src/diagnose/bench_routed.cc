@@ -99,21 +99,22 @@ BenchJudgement judge_routed(const RoutedRun& run) {
   if (const double spread = spread_of(run); spread >= kVoidSpread)
     judgement.verdict += fmt::format(
         "; no comparison: samples differ {:.3g}-fold, other work was on the cores", spread);
+  // without a limit both are what the cores make of it: no ledger to be held to
+  else if (!run.is_limited)
+    judgement.verdict +=
+        fmt::format("; no comparison: {}, and no --nic limits them", order_text(measured));
   else if (!predicted)
     judgement.verdict +=
         "; no comparison: the calibration's own samples are too far apart to predict which is "
         "faster";
   else if (*predicted == measured)
     judgement.verdict += fmt::format(": {}, as predicted", order_text(measured));
-  // without a limit both are what the cores make of it: no ledger to be held to
-  else if (run.is_limited && *predicted != "neither" && measured != "neither" &&
-           are_apart(flat, dedup))
+  else if (*predicted != "neither" && measured != "neither" && are_apart(flat, dedup))
     judgement.findings.push_back(order_finding(flat, dedup, *predicted, measured));
   else
     judgement.verdict += fmt::format(
-        "; no comparison: {}, the prediction was that {}, {}", order_text(measured),
-        order_text(*predicted),
-        run.is_limited ? "and their samples overlap or are alike" : "and no --nic limits them");
+        "; no comparison: {}, the prediction was that {}, and their samples overlap or are alike",
+        order_text(measured), order_text(*predicted));
   return judgement;
 }
 

@@ -337,17 +337,43 @@ void judge_logical(const JudgedDeepEp& judged, const DeepEpFacts& facts, Judgeme
       rate.place));
 }
 
-void judge_fallbacks(const DeepEpLines& lines, Judgement& judgement) {
+// One device that is passed over ("GPU cannot map UAR of device mlx5_9. Skipping") is no fallback
+// by itself: low-latency figures beside it show whether the others do.
+bool only_skips_devices(const DeepEpLines& lines) {
+  return std::all_of(lines.fallbacks.begin(), lines.fallbacks.end(), [](const DeepEpPlace& place) {
+    return place.text.find("kipping") != std::string::npos;
+  });
+}
+
+bool shows_healthy_low_latency(const DeepEpJudgement& result) {
+  return !result.judgement.has("moe.low-latency-slow") &&
+         std::any_of(result.rates.begin(), result.rates.end(), [](const JudgedDeepEp& judged) {
+           return judged.rate->kernel == DeepEpKernel::kLowLatency && judged.is_judged;
+         });
+}
+
+void judge_fallbacks(const DeepEpLines& lines, DeepEpJudgement& result) {
   if (lines.fallbacks.empty()) return;
+  const bool is_partial = only_skips_devices(lines);
   core::Finding finding = finding_at(
       "moe.ibgda-fallback",
-      "GPU-initiated RDMA could not be set up: messages go through the CPU, or not at all",
+      is_partial
+          ? "a device was left out of GPU-initiated RDMA: another one serves, or messages go "
+            "through the CPU"
+          : "GPU-initiated RDMA could not be set up: messages go through the CPU, or not at all",
       lines.fallbacks.front());
+  if (is_partial) finding.confidence = core::Confidence::kPossible;
+  if (is_partial && shows_healthy_low_latency(result)) {
+    finding.severity = core::Severity::kInfo;
+    finding.summary =
+        "a device was left out of GPU-initiated RDMA; the low-latency figures are those of the "
+        "GPU posting by itself";
+  }
   for (std::size_t i = 1; i < std::min<std::size_t>(lines.fallbacks.size(), 5); ++i)
     finding.evidence.push_back(evidence_of(lines.fallbacks[i]));
   finding.next = {"cat /proc/driver/nvidia/params   (PeerMappingOverride=1, EnableStreamMemOPs=1)",
                   "comm-probe explain moe.ibgda-fallback"};
-  judgement.findings.push_back(std::move(finding));
+  result.judgement.findings.push_back(std::move(finding));
 }
 
 // Of tuning lines only the best ones are judged, where there are any.
@@ -384,7 +410,7 @@ DeepEpJudgement judge_deepep(const DeepEpLines& lines, const DeepEpFacts& facts)
         "the number of nodes or the NIC is another one; nothing that rests on them holds"));
   if (auto finding = judge_deepep_timeouts(lines.timeouts))
     result.judgement.findings.push_back(*std::move(finding));
-  judge_fallbacks(lines, result.judgement);
+  judge_fallbacks(lines, result);
   if (unknown)
     result.judgement.caveats.push_back(core::make_caveat(
         "moe.nodes-unknown", "the number of nodes is not printed in every line",

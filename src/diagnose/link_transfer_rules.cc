@@ -150,6 +150,17 @@ void keep_fastest(Fastest& fastest, const LinkTest& test) {
   }
 }
 
+// NVLink inside a host beside a NIC between two: more than any NIC carries, and at least what RDMA
+// has. Or a NIC at the rate of its port, whatever carried the other.
+bool are_two_links(core::Bandwidth slow, core::Bandwidth fast) {
+  constexpr double kMostOfNic = 105, kLeastOfPort = 0.9;  // GB/s: 800 Gb/s; a share
+  const double tcp = model::kv_constant("tcp_rate").value;
+  if (fast.in_GBps() > kMostOfNic && slow.in_GBps() > tcp) return true;
+  for (const double port : {12.5, 25.0, 50.0, 100.0})
+    if (slow.in_GBps() >= port * kLeastOfPort && slow.in_GBps() <= port) return true;
+  return false;
+}
+
 // At the largest block that a faster table of another way has too.
 std::optional<Finding> judge_way(const LinkTest& test, const Fastest& fastest) {
   const LinkRow* largest = nullptr;
@@ -164,6 +175,7 @@ std::optional<Finding> judge_way(const LinkTest& test, const Fastest& fastest) {
   }
   if (largest == nullptr || !(*largest->average < *beside.row->average * kFarBelow))
     return std::nullopt;
+  if (are_two_links(*largest->average, *beside.row->average)) return std::nullopt;
   return far_below({&test, largest}, beside);
 }
 

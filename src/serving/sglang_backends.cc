@@ -59,7 +59,8 @@ SglangLimits limits_of(const Row& row) {
 std::string refusal(const ServingJob& job) {
   if (!job.settings.custom) return "--disable-custom-all-reduce";
   if (job.is_amd) return "v2 was read for CUDA only; AMD has the older object, below 16 MiB";
-  if (job.nodes > 1) return fmt::format("the group spans {} nodes", job.nodes);
+  if (job.nodes > 1 && !job.one_domain)
+    return fmt::format("the group spans {} nodes of no common NVLink domain", job.nodes);
   if (job.ranks < 2 || job.ranks > kMostRanks)
     return fmt::format("{} ranks, it takes 2 to {}", job.ranks, kMostRanks);
   if (!job.fully_linked) return "not every pair of GPUs has NVLink";

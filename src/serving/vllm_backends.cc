@@ -272,6 +272,8 @@ BackendAnswer ask_symm(const ServingJob& job) {
   constexpr Backend kMe = Backend::kSymmMem;
   if (auto refusal = symm_refusal(job)) return *std::move(refusal);
   if (job.type != ElementType::kBf16) return not_taken(kMe, "it sums bf16 only");
+  constexpr std::uint64_t kMultiple = 4;
+  if (job.bytes.whole() % kMultiple != 0) return not_taken(kMe, "the size is no multiple of 4 B");
   const Bytes limit = *symm_mem_limit(job.sm, job.ranks);
   if (job.bytes > limit)
     return not_taken(

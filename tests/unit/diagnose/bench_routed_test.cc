@@ -84,6 +84,22 @@ TEST(BenchRoutedJudgement, AnOrderThatIsNotHeldToIsSaid) {
       << judgement.verdict;
 }
 
+// Without a limit both are what the cores make of it, whichever order comes out.
+TEST(BenchRoutedJudgement, WithoutALimitNothingIsCompared) {
+  const Times slow = {200_ms, 195_ms, 205_ms, 200_ms, 190_ms, 210_ms};
+  const Times fast = {100_ms, 95_ms, 105_ms, 120_ms, 115_ms, 130_ms};
+  for (const bool dedup_is_fast : {true, false}) {
+    measure::RoutedRun run;
+    run.rows = {row_of(model::MoeScheme::kFlat, dedup_is_fast ? slow : fast),
+                row_of(model::MoeScheme::kDedup, dedup_is_fast ? fast : slow)};
+    const BenchJudgement judgement = judge_routed(run);
+    EXPECT_TRUE(judgement.findings.empty());
+    EXPECT_NE(judgement.verdict.find("no --nic limits them"), std::string::npos)
+        << judgement.verdict;
+    EXPECT_EQ(judgement.verdict.find("as predicted"), std::string::npos) << judgement.verdict;
+  }
+}
+
 TEST(BenchRoutedJudgement, AsPredicted) {
   const BenchJudgement good = judged({200_ms, 195_ms, 205_ms, 200_ms, 190_ms, 210_ms},
                                      {100_ms, 95_ms, 105_ms, 120_ms, 115_ms, 130_ms});

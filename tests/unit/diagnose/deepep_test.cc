@@ -253,6 +253,25 @@ TEST(DeepEpJudgement, InsideANode) {
   EXPECT_TRUE(slow->result.judgement.has("moe.low-latency-slow"));
 }
 
+// A tenth device that is passed over, above the published figures of EP64.
+TEST(DeepEpJudgement, ADeviceLeftOutIsNoFallbackOfAll) {
+  const std::string skipped = "WARN: GPU cannot map UAR of device mlx5_9. Skipping...\n";
+  const std::string healthy =
+      "[rank 0] Dispatch bandwidth: 43.85 GB/s, avg_t=173.00 us | Combine bandwidth: 46.75 GB/s, "
+      "avg_t=314.00 us\n";
+  DeepEpFacts facts = kNdr;
+  facts.nodes = 8;
+  const auto first = [&facts](const std::string& text) {
+    const auto found = judge(text, facts)->result.judgement.findings;
+    return found.empty() ? core::Finding() : found.back();
+  };
+  EXPECT_EQ(first(skipped + healthy).severity, core::Severity::kInfo);
+  EXPECT_EQ(first(skipped).severity, core::Severity::kWarning);
+  EXPECT_EQ(first(skipped).confidence, core::Confidence::kPossible);
+  const std::string all = "WARN: ibgda_alloc_and_map_qp_uar with GPU as handler failed\n";
+  EXPECT_EQ(first(all + healthy).severity, core::Severity::kWarning);
+}
+
 DeepEpFacts facts_on(const char* name) {
   const auto machine = catalog::Catalog::builtin().machine(name);
   EXPECT_TRUE(machine) << name;

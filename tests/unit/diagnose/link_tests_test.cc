@@ -168,6 +168,21 @@ TEST(NixlbenchRows, DisksOfTheCommandHaveOtherRates) {
   }
 }
 
+// 376.9 GB/s over NVLink inside a host and 48.8 over its NIC of 400 Gb/s are both healthy; 0.5
+// beside NVLink is what emulated reads have.
+TEST(NixlbenchRows, NvlinkAndANicAreNotCompared) {
+  const auto row = [](const char* rate) {
+    return "67108864 1 " + std::string(rate) + " 1380.8 20 25 1.5 2.1 1379.3 1448.3\n";
+  };
+  EXPECT_FALSE(judged_nixlbench(nixlbench("", row("376.9")) + nixlbench("", row("48.82")))
+                   .has("curve.transfer-way-slow"));
+  EXPECT_FALSE(judged_nixlbench(nixlbench("", row("94.0")) + nixlbench("", row("12.1")))
+                   .has("curve.transfer-way-slow"))
+      << "two NICs at their rates";
+  EXPECT_TRUE(judged_nixlbench(nixlbench("", row("376.9")) + nixlbench("", row("0.5")))
+                  .has("curve.transfer-way-slow"));
+}
+
 // The documentation's sample cut in two: small blocks here, large ones there. And a disk beside a
 // network. Only equal blocks of one backend say something about the way.
 TEST(NixlbenchRows, TablesWithoutACommonBlockAreNotCompared) {

@@ -43,7 +43,11 @@ TEST(SglangV2, OtherRowsOfTheTable) {
 
 TEST(SglangV2, IsNotBuiltEverywhere) {
   for (auto change :
-       {+[](ServingJob& job) { job.nodes = 2; }, +[](ServingJob& job) { job.fully_linked = false; },
+       {+[](ServingJob& job) {
+          job.nodes = 2;
+          job.one_domain = false;
+        },
+        +[](ServingJob& job) { job.fully_linked = false; },
         +[](ServingJob& job) { job.settings.custom = false; },
         +[](ServingJob& job) { job.ranks = 17; }, +[](ServingJob& job) { job.is_amd = true; }}) {
     ServingJob job = job_of(90, 8, 64_KiB);
@@ -53,6 +57,9 @@ TEST(SglangV2, IsNotBuiltEverywhere) {
     EXPECT_FALSE(answer.limits);
     EXPECT_FALSE(answer.reason.empty());
   }
+  ServingJob rack = job_of(100, 16, 1_MiB);  // four hosts of a GB200 NVL72
+  rack.nodes = 4;
+  EXPECT_EQ(sglang_v2(rack, true).kernel, "2shot_pull with multicast");
 }
 
 // 2, 4, 6 or 8 ranks, below 8 MiB, whatever vLLM's table for torch symmetric memory says.
