@@ -196,7 +196,9 @@ void RdmaLinkReader::take(const SourceLine& line) {
   const std::vector<std::string> words = words_of(line.text);
   const auto state = std::find(words.begin(), words.end(), "state");
   if (state == words.begin() || words.end() - state < 2) return;
-  std::string name = *std::prev(state);
+  // "link mlx5_0/1 subnet_prefix fe80:... lid 6 sm_lid 1 lmc 0 state ACTIVE ..." of InfiniBand
+  const bool begins_with_link = words.front() == "link" && words.size() > 1;
+  std::string name = begins_with_link ? words[1] : *std::prev(state);
   if (name.ends_with(":")) name.pop_back();
   const std::size_t slash = name.find('/');
   const auto number =

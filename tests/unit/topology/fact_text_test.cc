@@ -62,6 +62,21 @@ TEST(FactText, Ibdev2netdev) {
   EXPECT_EQ(ports[2].interface, "enp152s0f1np1");
 }
 
+// iproute2, rdma/link.c: InfiniBand has its subnet and LIDs before the state.
+TEST(FactText, RdmaLinkOfInfiniBand) {
+  const auto ports =
+      source_of(
+          "link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 6 sm_lid 1 lmc 0 state ACTIVE "
+          "physical_state LINK_UP netdev ib0\n"
+          "link mlx5_1/1 state DOWN physical_state DISABLED netdev ens1f0np0\n")
+          .facts.rdma_ports;
+  ASSERT_EQ(ports.size(), 2U);
+  EXPECT_EQ(ports[0].device, "mlx5_0");
+  EXPECT_EQ(ports[0].state, "ACTIVE");
+  EXPECT_EQ(ports[0].interface, "ib0");
+  EXPECT_EQ(ports[1].state, "DOWN");
+}
+
 // iproute2: what is of a card and what of software, in text, -br and -j.
 TEST(FactText, InterfacesOfIpLink) {
   const auto links =
