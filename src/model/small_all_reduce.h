@@ -57,8 +57,8 @@ struct SmallTime {
 // At least two ranks and a link.
 SmallTime small_time(SmallKernel kernel, const SmallJob& job);
 
-// The same of NCCL's tuning model, by compute capability. Both: docs/measured/
-// published-inference.md ("By kernel").
+// Of NCCL's tuning model, by compute capability: not the mean but the worst published row to 4 MiB,
+// as a share of what is predicted. Both: docs/measured/published-inference.md ("By kernel").
 double nccl_error_share(int sm);
 inline constexpr std::string_view kErrorSource = "docs/measured/published-inference.md";
 
