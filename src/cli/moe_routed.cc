@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
-#include <set>
+#include <vector>
 
 #include "cli/decimal_bytes.h"
 #include "core/units.h"
@@ -174,16 +174,20 @@ core::Table nodes_table(const RoutedLedger& ledger) {
 // The experts of a token stand on so many nodes at most.
 int most_nodes_of(const model::Routing& routing, const model::MoeLayer& layer) {
   const int each = std::max(1, layer.experts / layer.nodes);
-  std::size_t most = 0;
+  std::vector<std::int64_t> seen_by(static_cast<std::size_t>(layer.experts / each + 1), -1);
+  int most = 0;
   for (std::int64_t token = 0; token < routing.tokens(); ++token) {
-    std::set<int> nodes;
-    for (int i = 0; i < routing.topk; ++i)
-      if (const auto pick = routing.picks[static_cast<std::size_t>(token * routing.topk + i)];
-          pick != model::kNoExpert)
-        nodes.insert(pick / each);
-    most = std::max(most, nodes.size());
+    int nodes = 0;
+    for (int i = 0; i < routing.topk; ++i) {
+      const auto pick = routing.picks[static_cast<std::size_t>(token * routing.topk + i)];
+      if (pick == model::kNoExpert) continue;
+      std::int64_t& last = seen_by[static_cast<std::size_t>(pick / each)];
+      nodes += last != token;
+      last = token;
+    }
+    most = std::max(most, nodes);
   }
-  return static_cast<int>(most);
+  return most;
 }
 
 std::string against_even(const RoutedLedger& ledger) {
@@ -214,7 +218,7 @@ RoutedLedger price_routing(const MoeQuestion& question, const ChosenRouting& cho
     ledger.placements.back().name = more == 0 ? "packed by load" : "hottest copied";
     ledger.placements.back().slots = slots + more;
   }
-  ledger.most_nodes = most_nodes_of(chosen.routing, layer);
+  if (layer.group_limit > 0) ledger.most_nodes = most_nodes_of(chosen.routing, layer);
   // one that goes to more nodes is compared with what keeps no limit either
   const bool keeps_limit = layer.group_limit > 0 && ledger.most_nodes <= layer.group_limit;
   const auto scheme = keeps_limit ? MoeScheme::kGroup : MoeScheme::kDedup;

@@ -21,7 +21,7 @@ struct RoutedLedger {
     model::RoutedPrice dedup = {};
   };
   std::vector<Placed> placements = {};
-  int most_nodes = 0;             // that a token goes to, its own among them
+  int most_nodes = 0;             // of a token's experts; counted where a limit was asked for
   model::MoePrice balanced = {};  // dedup, or group, if every expert were picked alike
 };
 RoutedLedger price_routing(const MoeQuestion& question, const ChosenRouting& chosen);

@@ -7,6 +7,7 @@
 
 #include "core/finding_table.h"
 #include "core/units.h"
+#include "diagnose/transfer_transport.h"
 #include "model/kv_transfer.h"
 
 namespace comm_probe::diagnose {
@@ -58,12 +59,6 @@ constexpr double kSlowRatio = 3;  // kv-transfer.md 7.11
 constexpr double kLeastMiB = 16;  // below, fixed costs are much of the time
 constexpr double kMiB = 1024.0 * 1024;
 
-std::string who_picks_transport(KvCarrier carrier) {
-  if (carrier == KvCarrier::kMooncake)
-    return "Mooncake's protocol: rdma or tcp? MC_FORCE_TCP set? tcp is the fault";
-  return "UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault";
-}
-
 std::optional<Finding> slow_transfer(const serving::KvTransfers& transfers, KvCarrier carrier) {
   const core::Bandwidth rate = transfers.bytes / transfers.time;
   const bool is_tcp = rate.in_GBps() < model::kv_constant("tcp_rate").value;
@@ -80,7 +75,7 @@ std::optional<Finding> slow_transfer(const serving::KvTransfers& transfers, KvCa
   finding.observed =
       core::figure(rate, core::Basis::kMeasured, "bytes of one transfer over its time");
   finding.evidence.push_back({transfers.file, transfers.line, transfers.text});
-  finding.next = {who_picks_transport(carrier)};
+  finding.next = {who_picks_transport(carrier == KvCarrier::kMooncake ? "Mooncake" : "UCX")};
   if (carrier == KvCarrier::kUcx || carrier == KvCarrier::kUnknown)
     finding.next.emplace_back(
         "UCX_TLS and UCX_NET_DEVICES: is rc among them, and the GPU's own NIC?");

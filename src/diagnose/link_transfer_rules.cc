@@ -11,6 +11,7 @@
 #include "core/finding_table.h"
 #include "core/units.h"
 #include "diagnose/link_tests.h"
+#include "diagnose/transfer_transport.h"
 #include "model/kv_transfer.h"
 
 namespace comm_probe::diagnose {
@@ -60,15 +61,6 @@ bool may_take_tcp(const LinkTest& test) {
   return backend.empty() || is_ucx(test) || backend == "LIBFABRIC" || backend == "Mooncake";
 }
 
-std::string who_picks_transport(const LinkTest& test) {
-  const std::string backend = backend_of(test);
-  if (backend == "LIBFABRIC")
-    return "FI_LOG_LEVEL=info: which provider carries it? tcp or sockets is the fault (fi_info -l)";
-  if (backend == "Mooncake")
-    return "Mooncake's protocol: rdma or tcp? MC_FORCE_TCP set? tcp is the fault";
-  return "UCX_PROTO_INFO=y on both ends: which transport carries it? tcp is the fault";
-}
-
 // "GPU memory, read"; without a command or a configuration the file has to do.
 std::string way_of(const LinkTest& test) {
   if (!says_way(test)) return fmt::format("{}:{}", test.file, test.first_line);
@@ -106,7 +98,7 @@ Finding far_below(const TransferRow& slow, const TransferRow& fast) {
   if (slow.test->reads && !fast.test->reads && is_ucx(*slow.test))
     finding.next.emplace_back(
         "reads that UCX emulates, max_rd_atomic of the device (ibv_devinfo -v)");
-  if (may_take_tcp(*slow.test)) finding.next.push_back(who_picks_transport(*slow.test));
+  if (may_take_tcp(*slow.test)) finding.next.push_back(who_picks_transport(backend_of(*slow.test)));
   return finding;
 }
 
@@ -131,7 +123,7 @@ std::optional<Finding> at_tcp_rate(const LinkTest& test) {
   finding.confidence = is_known ? core::Confidence::kLikely : core::Confidence::kPossible;
   if (!is_known)
     finding.next.emplace_back("nixlbench's command or configuration: which --backend was it?");
-  finding.next.push_back(who_picks_transport(test));
+  finding.next.push_back(who_picks_transport(backend_of(test)));
   if (!is_known || is_ucx(test))
     finding.next.emplace_back(
         "UCX_TLS without rc, UCX_NET_DEVICES of another NIC, no /dev/infiniband in the container");
